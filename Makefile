@@ -1,0 +1,52 @@
+# Every target makes its own environment; nothing is installed twice.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+GROUND := pyproject.toml constraints.txt
+JOBS ?= 2
+# Two workers with one thread each: oversubscribed OpenMP is many times slower.
+ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+.PHONY: install demo test lint bench clean
+
+install: $(VENV)/.installed
+
+demo: $(VENV)/.demo
+	$(BIN)/wassermix demo
+
+test: $(VENV)/.dev
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info demo-run
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# torch first and alone: a looser request by another package would take another build of it.
+$(VENV)/.torch:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) torch
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.torch $(GROUND)
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.demo: $(VENV)/.installed
+	$(PIP) -e '.[demo]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(PIP) -e '.[dev]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) -e '.[dev,bench]'
+	touch $@
