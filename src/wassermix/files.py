@@ -47,7 +47,7 @@ def read_json(path: Path) -> Any:
     except FileNotFoundError as error:
         raise InputError(f"'{path}' does not exist") from error
     except json.JSONDecodeError as error:
-        raise InputError(f"'{path}' is not valid JSON ({error}); delete it and run the command again") from error
+        raise InputError(f"'{path}' is not valid JSON ({error}); delete it and run again") from error
 
 
 def append_line(path: Path, line: str) -> None:
