@@ -1,0 +1,38 @@
+"""Training under Gaussian noise: the baseline of randomized smoothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from wassermix import labels
+from wassermix.methods.batch import Batch
+from wassermix.methods.noise import noises
+from wassermix.methods.options import require_range
+from wassermix.modes import Classifier
+
+__all__ = ["Gaussian"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gaussian:
+    """Cross-entropy under Gaussian noise, one fresh draw for each sample and step.
+
+    ``mean CE(f(x + d), y)``, ``d ~ N(0, sigma^2 I)``.
+    """
+
+    sigma: float = 0.5
+
+    reference: ClassVar[str] = "Cohen, Rosenfeld, Kolter 2019"
+    one_view: ClassVar[bool] = True
+    passes: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        require_range(self, 0, sigma=self.sigma)
+
+    def loss(self, model: Classifier, batch: Batch) -> dict[str, Tensor]:
+        """The one term ``ce``."""
+        noise = noises(batch.x, self.sigma, count=1, generator=batch.generator)[0]
+        return {"ce": labels.cross_entropy(model(batch.x + noise), batch.y).mean()}

@@ -1,0 +1,26 @@
+"""Checks of options, each with a sentence that says what was expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from wassermix.errors import InputError
+
+__all__ = ["require_choice", "require_range"]
+
+
+def require_range(owner: object, low: float, high: float = math.inf, **options: float) -> None:
+    """Refuse an option outside ``[low, high]``: ``require_range(self, 0, sigma=self.sigma)``."""
+    for name, value in options.items():
+        if not low <= value <= high or math.isinf(value):
+            bounds = f"at least {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
+            raise InputError(f"{type(owner).__name__}: {name} is {value!r}; expected a number {bounds}")
+
+
+def require_choice(owner: object, choices: Sequence[str], **options: str) -> None:
+    """Refuse an option that is none of ``choices``."""
+    for name, value in options.items():
+        if value not in choices:
+            listed = ", ".join(choices)
+            raise InputError(f"{type(owner).__name__}: {name} is {value!r}; expected one of {listed}")
