@@ -1,0 +1,95 @@
+"""Closed forms between Gaussians: distance, map, geodesic, barycenter; batched, singular covariances included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from wassermix.errors import InputError
+
+__all__ = ["Gaussian", "gaussian_barycenter", "gaussian_distance", "gaussian_geodesic", "gaussian_map"]
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A normal distribution: ``mean (..., d)``, ``cov (..., d, d)``."""
+
+    mean: Tensor
+    cov: Tensor
+
+    @classmethod
+    def fit(cls, z: Tensor, weights: Tensor | None = None) -> Gaussian:
+        """Mean and covariance of the points ``z (..., n, d)``, in float64; one point has covariance 0."""
+        if z.dim() < 2 or z.shape[-2] == 0:
+            raise InputError(f"z: got shape {tuple(z.shape)}; expected at least one point, (..., n, d)")
+        z = z.double()
+        share = torch.ones_like(z[..., 0]) if weights is None else weights.double().expand(z.shape[:-1])
+        share = (share / share.sum(-1, keepdim=True)).unsqueeze(-1)
+        mean = (share * z).sum(-2)
+        centred = z - mean.unsqueeze(-2)
+        return cls(mean, (share * centred).mT @ centred)
+
+
+def _power(matrix: Tensor, exponent: float) -> Tensor:
+    """A power of a symmetric positive semi-definite matrix; negative powers are pseudo-inverses."""
+    values, vectors = torch.linalg.eigh(matrix)
+    floor = matrix.shape[-1] * torch.finfo(matrix.dtype).eps * values[..., -1:].clamp_min(0)
+    kept = values > floor
+    powers = torch.where(kept, values.clamp_min(torch.finfo(matrix.dtype).tiny) ** exponent, 0.0)
+    return (vectors * powers.unsqueeze(-2)) @ vectors.mT
+
+
+def gaussian_distance(p0: Gaussian, p1: Gaussian) -> Tensor:
+    """``W2^2 = |m0 - m1|^2 + tr(S0 + S1 - 2 (S0^1/2 S1 S0^1/2)^1/2)``, shape ``(...)``.
+
+    The cross term is the sum of the singular values of ``S0^1/2 S1^1/2``.
+    """
+    root = _power(p0.cov, 0.5) @ _power(p1.cov, 0.5)
+    cross = torch.linalg.svdvals(root).sum(-1)
+    spread = p0.cov.diagonal(dim1=-2, dim2=-1).sum(-1) + p1.cov.diagonal(dim1=-2, dim2=-1).sum(-1)
+    return (p0.mean - p1.mean).square().sum(-1) + (spread - 2 * cross).clamp_min(0)
+
+
+def gaussian_map(p0: Gaussian, p1: Gaussian) -> Tensor:
+    """``A = S0^-1/2 (S0^1/2 S1 S0^1/2)^1/2 S0^-1/2``, so that ``m1 + A (x - m0)`` carries ``p0`` to ``p1``.
+
+    ``(..., d, d)``, symmetric. Where ``S0`` is singular, ``A`` is zero on its null space.
+    """
+    root, inverse = _power(p0.cov, 0.5), _power(p0.cov, -0.5)
+    return inverse @ _power(root @ p1.cov @ root, 0.5) @ inverse
+
+
+def gaussian_geodesic(p0: Gaussian, p1: Gaussian, t: float) -> Gaussian:
+    """The point at time ``t`` between two Gaussians, itself a Gaussian.
+
+    Mean ``(1-t) m0 + t m1``; covariance
+    ``(1-t)^2 S0 + t^2 S1 + t (1-t) (R + R^T)`` with ``R = S0^1/2 U S1^1/2`` the optimal cross covariance,
+    which needs no inverse and so holds for singular covariances too.
+    """
+    root0, root1 = _power(p0.cov, 0.5), _power(p1.cov, 0.5)
+    left, _, right = torch.linalg.svd(root0 @ root1)
+    cross = root0 @ left @ right @ root1
+    cov = (1 - t) ** 2 * p0.cov + t**2 * p1.cov + t * (1 - t) * (cross + cross.mT)
+    return Gaussian((1 - t) * p0.mean + t * p1.mean, cov)
+
+
+def gaussian_barycenter(
+    gaussians: Gaussian, weights: Tensor, *, tolerance: float = 1e-10, max_iterations: int = 500
+) -> Gaussian:
+    """The Wasserstein barycenter of ``k`` Gaussians, ``mean (k, d)``, ``cov (k, d, d)``, by fixed point.
+
+    ``S <- S^-1/2 (sum_k w_k (S^1/2 S_k S^1/2)^1/2)^2 S^-1/2`` (Alvarez-Esteban et al. 2016).
+    """
+    weights = (weights / weights.sum()).to(gaussians.cov)
+    share = weights[:, None, None]
+    cov = (share * gaussians.cov).sum(0)
+    for _ in range(max_iterations):
+        root, inverse = _power(cov, 0.5), _power(cov, -0.5)
+        middle = (share * _power(root @ gaussians.cov @ root, 0.5)).sum(0)
+        new = inverse @ middle @ middle @ inverse
+        change, cov = (new - cov).norm(), new
+        if change <= tolerance * cov.norm():
+            break
+    return Gaussian((weights[:, None] * gaussians.mean).sum(0), cov)
