@@ -1,0 +1,106 @@
+"""Embeddings on disk, fitted on a split, and what they lose."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from wassermix import __version__
+from wassermix.embed.base import Embedding, Progress, Rows
+from wassermix.embed.pca import PCA
+from wassermix.embed.pixel import Pixel, Standard
+from wassermix.embed.vae import VAE
+from wassermix.errors import InputError
+from wassermix.files import write_beside
+from wassermix.streams import stream
+
+__all__ = [
+    "EMBEDDINGS",
+    "encode_rows",
+    "fit_cached",
+    "fit_rows",
+    "load_embedding",
+    "reconstruction_error",
+    "save_embedding",
+]
+
+EMBEDDINGS: dict[str, type[Embedding]] = {"pixel": Pixel, "pca": PCA, "vae": VAE, "standard": Standard}
+
+
+def save_embedding(embed: Embedding, path: Path) -> None:
+    """Write a fitted embedding as safetensors; its name, options and shape are the metadata."""
+    described = {"embedding": embed.name, "options": json.dumps(embed.options()), "version": __version__}
+    described["shape"] = json.dumps(list(embed._fitted_shape()))
+    tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in embed.state_dict().items()}
+    write_beside(path, lambda beside: save_file(tensors, str(beside), metadata=described))
+
+
+def load_embedding(path: Path, *, embed: Embedding | None = None) -> Embedding:
+    """Read what :func:`save_embedding` wrote; ``embed`` is the unfitted object where it is the user's own."""
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            described = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"'{path}' cannot be read as an embedding: {error}; fit it again") from error
+    if embed is None:
+        name = described.get("embedding", "")
+        if name not in EMBEDDINGS:
+            raise InputError(f"'{path}' holds the embedding '{name}'; pass the object itself as embed=")
+        embed = EMBEDDINGS[name](**json.loads(described["options"]))
+    return embed.restore(tensors, tuple(json.loads(described["shape"])))
+
+
+def fit_rows(
+    embed: Embedding, rows: Rows, *, limit: int = 20_000, seed: int = 0, progress: Progress | None = None
+) -> Embedding:
+    """Fit on at most ``limit`` training samples, drawn evenly at random."""
+    order = torch.randperm(len(rows), generator=stream(seed, "embed"))
+    return embed.fit(rows.get(order[:limit].sort().values), progress=progress)
+
+
+def fit_cached(
+    embed: Embedding,
+    rows: Rows,
+    *,
+    cache: Path,
+    limit: int = 60_000,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Embedding:
+    """:func:`fit_rows`, kept in the folder ``cache`` under a key of the data and the settings."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(
+        repr((embed.name, sorted(embed.options().items()), limit, seed, len(rows), __version__)).encode()
+    )
+    for start in range(0, len(rows), 4096):
+        chunk = rows.get(torch.arange(start, min(start + 4096, len(rows))))
+        digest.update(chunk.contiguous().cpu().numpy().tobytes())
+    path = cache / f"{embed.name}-{digest.hexdigest()}.safetensors"
+    if path.exists():
+        return load_embedding(path, embed=embed)
+    fit_rows(embed, rows, limit=limit, seed=seed, progress=progress)
+    save_embedding(embed, path)
+    return embed
+
+
+@torch.no_grad()
+def encode_rows(embed: Embedding, rows: Rows, *, batch_size: int = 4096) -> Tensor:
+    """All latents ``(len(rows), d)``."""
+    parts = [
+        embed.encode(rows.get(torch.arange(start, min(start + batch_size, len(rows)))))
+        for start in range(0, len(rows), batch_size)
+    ]
+    return torch.cat(parts)
+
+
+@torch.no_grad()
+def reconstruction_error(embed: Embedding, x: Tensor) -> float:
+    """The mean squared error a coordinate of ``psi(phi(x))`` against ``x``."""
+    return float((embed.reconstruct(x) - x).square().mean())
