@@ -1,0 +1,217 @@
+"""The command line: words to functions, errors to sentences and exit codes.
+
+Commands import what they need when they run, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from wassermix.errors import InputError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="wassermix", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False,
+    help="Robust learning on Wasserstein geodesics: train, attack, certify, audit, report.",
+    epilog="Every command: --debug shows the traceback of an error. Exit codes: 0 done, 1 failed, 2 bad input.",
+)
+
+Run = Annotated[Path, typer.Argument(help="a run directory, as `wassermix train` writes it")]
+Overrides = Annotated[Optional[list[str]], typer.Argument(help="key=value, such as epochs=20 augment.ratio=2")]
+Resume = Annotated[bool, typer.Option("--resume", help="go on where an interrupted call stopped")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="begin anew, replacing what is there")]
+Name = Annotated[Optional[str], typer.Option(help="name of the output; by default made from the settings")]
+Images = Annotated[str, typer.Option(help="how many test samples, evenly spaced, or 'all'")]
+Seed = Annotated[int, typer.Option(help="seed of this evaluation's random draws")]
+ModelFile = Annotated[
+    Optional[str],
+    typer.Option("--model", help="a model of your own: TorchScript/torch.export file or package.module:factory"),
+]
+WeightsFile = Annotated[Optional[Path], typer.Option("--weights", help="safetensors weights for a --model factory")]
+DataName = Annotated[Optional[str], typer.Option("--data", help="the data for --model: a name or a path")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="measure briefly, say what it would cost, and stop")]
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="where runs and report go")] = Path("demo-run"),
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Train a noise baseline and the geodesic method, attack, certify and audit both, and report."""
+    from wassermix.commands.demo import run_demo
+
+    run_demo(out, resume=resume, overwrite=overwrite)
+
+
+@app.command()
+def train(
+    recipe: Annotated[str, typer.Argument(help="a shipped recipe (demo, mnist, mnist/smoothmix-0.5, ...) or a YAML file")],
+    overrides: Overrides = None,
+    out: Annotated[Optional[Path], typer.Option(help="the run directory; by default under runs/")] = None,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Train a classifier into a run directory."""
+    from wassermix.commands.train import run_train
+
+    run_train(recipe, overrides or [], out=out, resume=resume, overwrite=overwrite)
+
+
+@app.command()
+def certify(
+    run: Run,
+    mode: Annotated[str, typer.Option(help="fixed, grid or tolerance")] = "fixed",
+    n: Annotated[int, typer.Option(help="noise draws an image (at most, where the mode stops early)")] = 100_000,
+    n0: Annotated[int, typer.Option(help="draws that pick the class")] = 100,
+    alpha: Annotated[float, typer.Option(help="chance of a false certificate, an image")] = 0.001,
+    images: Images = "500",
+    sigma: Annotated[Optional[float], typer.Option(help="the noise; by default the run's own")] = None,
+    radii: Annotated[Optional[str], typer.Option(help="comma-separated radii of the table and the grid")] = None,
+    tolerance: Annotated[float, typer.Option(help="width of the radius interval at which tolerance mode stops")] = 0.05,
+    split: Annotated[str, typer.Option(help="test, or holdout for choosing settings")] = "test",
+    backend: Annotated[str, typer.Option(help="eager or compile")] = "eager",
+    name: Name = None,
+    seed: Seed = 0,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    dry_run: DryRun = False,
+    model: ModelFile = None,
+    weights: WeightsFile = None,
+    data: DataName = None,
+) -> None:
+    """Certify by randomized smoothing: how far each prediction provably holds."""
+    from wassermix.commands.certify import CertifySettings, run_certify
+    from wassermix.commands.target import load_target
+
+    target = load_target(run, model=model, weights=weights, data=data, split=split)
+    settings = CertifySettings(mode=mode, n=n, n0=n0, alpha=alpha, images=images, sigma=sigma, radii=radii,
+                               tolerance=tolerance, backend=backend, name=name, seed=seed)
+    run_certify(target, settings, resume=resume, overwrite=overwrite, dry_run=dry_run)
+
+
+@app.command()
+def attack(
+    run: Run,
+    attack: Annotated[str, typer.Option(help="fgsm, pgd, smoothed, geodesic or autoattack")] = "pgd",
+    norm: Annotated[str, typer.Option(help="linf or l2")] = "linf",
+    eps: Annotated[str, typer.Option(help="the radius on the data scale, such as 8/255; several with commas")] = "8/255",
+    steps: Annotated[int, typer.Option(help="gradient steps")] = 10,
+    restarts: Annotated[int, typer.Option(help="random restarts")] = 1,
+    images: Images = "500",
+    split: Annotated[str, typer.Option(help="test, or holdout for choosing settings")] = "test",
+    name: Name = None,
+    seed: Seed = 0,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    dry_run: DryRun = False,
+    model: ModelFile = None,
+    weights: WeightsFile = None,
+    data: DataName = None,
+) -> None:
+    """Attack a model, check that the attack can be believed, and write what survives."""
+    from wassermix.commands.attack import AttackSettings, run_attack
+    from wassermix.commands.target import load_target
+
+    target = load_target(run, model=model, weights=weights, data=data, split=split)
+    settings = AttackSettings(attack=attack, norm=norm, eps=eps, steps=steps, restarts=restarts, images=images,
+                              name=name, seed=seed)
+    run_attack(target, settings, resume=resume, overwrite=overwrite, dry_run=dry_run)
+
+
+@app.command()
+def verify(what: Annotated[Path, typer.Argument(help="a run directory, or one certify TSV file")]) -> None:
+    """Recompute every certificate from its stored counts and say whether it holds."""
+    from wassermix.commands.verify import run_verify
+
+    run_verify(what)
+
+
+@app.command()
+def audit(
+    run: Run,
+    pairs: Annotated[str, typer.Option(help="all, or class pairs such as 3-8,4-9")] = "all",
+    points: Annotated[int, typer.Option(help="positions along each geodesic")] = 21,
+    per_class: Annotated[int, typer.Option(help="at most so many samples of a class")] = 500,
+    sigma: Annotated[float, typer.Option(help="noise of a smoothed classifier; 0 audits the plain one")] = 0.0,
+    split: Annotated[str, typer.Option(help="test or holdout")] = "test",
+    name: Name = None,
+    seed: Seed = 0,
+    overwrite: Overwrite = False,
+    model: ModelFile = None,
+    weights: WeightsFile = None,
+    data: DataName = None,
+) -> None:
+    """The performance geodesic: the model's loss and accuracy on the way from class to class."""
+    from wassermix.commands.audit import AuditSettings, run_audit
+    from wassermix.commands.target import load_target
+
+    target = load_target(run, model=model, weights=weights, data=data, split=split)
+    settings = AuditSettings(pairs=pairs, points=points, per_class=per_class, sigma=sigma, name=name, seed=seed)
+    run_audit(target, settings, overwrite=overwrite)
+
+
+@app.command()
+def augment(
+    data: Annotated[str, typer.Argument(help="a data set's name or path")],
+    overrides: Overrides = None,
+    out: Annotated[Path, typer.Option(help="the .npz file to write")] = Path("augmented.npz"),
+    overwrite: Overwrite = False,
+) -> None:
+    """Write the augmented set alone, for use in any other trainer."""
+    from wassermix.commands.augment import run_augment
+
+    run_augment(data, overrides or [], out=out, overwrite=overwrite)
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="run directories, or certification logs (.tsv) of others")],
+    out: Annotated[Path, typer.Option(help="the page to write")] = Path("report.html"),
+) -> None:
+    """One self-contained page from run directories."""
+    from wassermix.commands.report import run_report
+
+    run_report(runs, out)
+
+
+@app.command()
+def methods() -> None:
+    """List the methods, augmenters, regularisers and embeddings with their options."""
+    from wassermix.commands.methods import run_methods
+
+    run_methods()
+
+
+@app.command()
+def doctor() -> None:
+    """Versions, device, threads, which optional parts are usable, where data is looked for."""
+    from wassermix.commands.doctor import run_doctor
+
+    run_doctor()
+
+
+def main() -> None:
+    """Run the command line: a bad input is a sentence and exit code 2, any other failure one and 1."""
+    words = [word for word in sys.argv[1:] if word != "--debug"]
+    try:
+        app(args=words, prog_name="wassermix")
+    except (Exception, KeyboardInterrupt) as error:
+        if len(words) < len(sys.argv) - 1:
+            traceback.print_exc()
+        sys.stderr.write(f"{_sentence(error)}\n")
+        sys.exit(2 if isinstance(error, InputError) else 1)
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, InputError):
+        return f"wassermix: {error}"
+    if isinstance(error, KeyboardInterrupt):
+        return "wassermix: interrupted; the same command with --resume goes on"
+    return f"wassermix failed: {type(error).__name__}: {error} (--debug shows where)"

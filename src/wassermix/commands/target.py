@@ -1,0 +1,68 @@
+"""What an evaluation command works on: a run's model and data, or a model and data of the user's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from wassermix.data import Dataset, Split, load_data
+from wassermix.engine import RunDir, load_dataset, make_model
+from wassermix.engine.build import device_of
+from wassermix.errors import InputError
+from wassermix.foreign import load_foreign_model
+from wassermix.modes import Classifier
+
+__all__ = ["Target", "load_target", "sample_indices"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A model, the samples to judge it on, and the folder that takes the results."""
+
+    folder: Path
+    model: Classifier
+    data: Dataset
+    split: Split
+    split_name: str
+    sigma: float | None
+
+
+def load_target(
+    run: Path, *, model: str | None = None, weights: Path | None = None, data: str | None = None, split: str = "test"
+) -> Target:
+    """The target of an evaluation; with ``model`` the folder ``run`` need not be a run directory."""
+    if model is not None:
+        if data is None:
+            raise InputError("--model needs --data: a data set's name, an .npz, a .csv or an image folder")
+        dataset = load_data(data)
+        foreign = load_foreign_model(model, weights=weights, shape=dataset.shape, num_classes=dataset.num_classes)
+        return Target(run, foreign, dataset, _split(dataset, split), split, None)
+    directory = RunDir(run)
+    config = directory.config()
+    dataset = load_dataset(config)
+    network = make_model(config, dataset)
+    directory.load_weights(network)
+    network.to(device_of(config), memory_format=torch.channels_last)
+    return Target(run, network.eval(), dataset, _split(dataset, split), split, config.sigma)
+
+
+def sample_indices(target: Target, images: str) -> torch.Tensor:
+    """The samples to judge, evenly spaced over the split: ``500`` of 10,000 is every 20th."""
+    from wassermix.certify import evenly_spaced
+
+    total = len(target.split)
+    if images != "all" and not (images.isdigit() and int(images) > 0):
+        raise InputError(f"--images is '{images}'; expected a positive whole number or 'all'")
+    return evenly_spaced(total, total if images == "all" else min(int(images), total))
+
+
+def _split(data: Dataset, name: str) -> Split:
+    if name == "test":
+        return data.test
+    if name == "holdout" and data.holdout is not None:
+        return data.holdout
+    if name == "holdout":
+        raise InputError("this run holds nothing out; train it with data.holdout=0.1 to choose settings on that part")
+    raise InputError(f"--split is '{name}'; expected test or holdout")

@@ -1,0 +1,70 @@
+"""``wassermix train``: a recipe and overrides to a run directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from wassermix.commands.console import console, training
+from wassermix.config import Config, build_config, parse_value
+from wassermix.engine import TrainState, distributed, train
+from wassermix.errors import InputError
+from wassermix.recipes import load_recipe
+
+__all__ = ["parse_overrides", "read_recipe", "run_train"]
+
+
+def run_train(recipe: str, overrides: Iterable[str], *, out: Path | None, resume: bool, overwrite: bool) -> Path:
+    """Train and say where the run is."""
+    config = build_config(read_recipe(recipe), parse_overrides(overrides))
+    out = out or Path("runs") / default_name(config)
+    with distributed.process_group():
+        train_with_progress(config, out, resume=resume, overwrite=overwrite)
+    return out
+
+
+def train_with_progress(config: Config, out: Path, *, resume: bool = False, overwrite: bool = False) -> TrainState:
+    """Train under a progress bar and print one line at the end."""
+    with training(f"training {out.name}") as progress:
+        state = train(config, out, resume=resume, overwrite=overwrite, progress=progress)
+    if distributed.rank() == 0:
+        speed = state.images / max(state.seconds, 1e-9)
+        console.print(f"{out}: {state.epoch} epochs, {state.updates} updates, {state.seconds:.0f} s, {speed:.0f} images/s")
+    return state
+
+
+def read_recipe(recipe: str) -> dict[str, Any]:
+    """A recipe by its shipped name, or from a YAML file."""
+    if not recipe.endswith((".yaml", ".yml")):
+        return load_recipe(recipe)
+    try:
+        raw = yaml.safe_load(Path(recipe).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"recipe '{recipe}' cannot be read: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise InputError(f"recipe '{recipe}' is not valid YAML: {error}") from error
+    if not isinstance(raw, Mapping):
+        raise InputError(f"recipe '{recipe}' holds {type(raw).__name__}; expected keys such as data, model, method")
+    return dict(raw)
+
+
+def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
+    """``key=value`` words as a mapping; a word without ``=`` is refused."""
+    overrides = {}
+    for word in words:
+        key, found, value = word.partition("=")
+        if not found or not key:
+            raise InputError(f"'{word}' is not of the form key=value, such as epochs=20 or augment.ratio=2")
+        overrides[key] = parse_value(value)
+    return overrides
+
+
+def default_name(config: Config) -> str:
+    """``data-method[-augment][-regularizer]-s<sigma>-seed<seed>``."""
+    parts = [Path(str(config.data["name"])).stem, config.method["name"]]
+    parts += [f"+{section['name']}" for section in (config.augment,) if section]
+    parts += ["+smooth"] if config.regularizer else []
+    return "-".join([*parts, f"s{config.sigma:g}", f"seed{config.seed}"])

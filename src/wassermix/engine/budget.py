@@ -1,0 +1,30 @@
+"""How long a training lasts: so many epochs, updates, or forward+backward passes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from wassermix.config import Config
+
+__all__ = ["Budget", "make_budget"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An amount of ``unit`` ("updates" or "passes") that a training may spend."""
+
+    unit: str
+    amount: float
+
+    def share(self, *, updates: int, passes: float) -> float:
+        """The share of the budget that is spent, 0 to 1."""
+        return min((updates if self.unit == "updates" else passes) / self.amount, 1.0)
+
+
+def make_budget(config: Config, samples_per_epoch: int, world: int = 1) -> Budget:
+    """The budget a config asks for: ``budget`` (passes) before ``updates`` before ``epochs``."""
+    if config.budget is not None:
+        return Budget("passes", float(config.budget.removeprefix("passes:")))
+    per_epoch = math.ceil(samples_per_epoch / (config.batch_size * world)) * config.updates_per_batch
+    return Budget("updates", config.updates or config.epochs * per_epoch)

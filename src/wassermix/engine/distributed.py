@@ -1,0 +1,66 @@
+"""Several processes under torchrun: who am I, wrap the objective, average; one process needs none of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+__all__ = ["process_group", "rank", "share_of", "summed", "synchronised", "world_size", "wrapped"]
+
+
+@contextmanager
+def process_group() -> Iterator[None]:
+    """Join the group that torchrun announces, and leave it at the end; nothing without torchrun."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
+        yield
+        return
+    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def rank() -> int:
+    """This process's number, 0 to ``world_size() - 1``."""
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def world_size() -> int:
+    """How many processes work together."""
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def wrapped(objective: nn.Module) -> nn.Module:
+    """The objective with gradients averaged over processes."""
+    if world_size() == 1:
+        return objective
+    return nn.parallel.DistributedDataParallel(objective)
+
+
+def share_of(order: Tensor) -> Tensor:
+    """This process's part of an epoch's order; all parts are equally long (the first samples fill up)."""
+    world = world_size()
+    missing = -len(order) % world
+    return torch.cat([order, order[:missing]])[rank() :: world]
+
+
+def summed(value: float) -> float:
+    """The sum of a number over all processes."""
+    if world_size() == 1:
+        return value
+    total = torch.tensor(value, dtype=torch.float64)
+    dist.all_reduce(total)
+    return float(total)
+
+
+def synchronised(model: nn.Module) -> None:
+    """Give every process rank 0's buffers: batch statistics drift apart between processes."""
+    if world_size() > 1:
+        for buffer in model.buffers():
+            dist.broadcast(buffer, src=0)

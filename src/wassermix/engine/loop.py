@@ -1,0 +1,253 @@
+"""The training loop, top to bottom: draw an epoch, step through it, write down where we are, go on."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from wassermix.config import Config, config_hash
+from wassermix.data import Split, batches
+from wassermix.engine import distributed
+from wassermix.engine.budget import Budget, make_budget
+from wassermix.engine.build import Parts, build_parts, device_of
+from wassermix.engine.metrics import MetricsFile, TensorBoard, peak_memory_mib
+from wassermix.engine.objective import Objective
+from wassermix.engine.rundir import RunDir
+from wassermix.engine.schedule import lr_factor
+from wassermix.engine.source import UnionSplit
+from wassermix.engine.transform import transform_batch
+from wassermix.methods import Batch
+from wassermix.modes import evaluating
+from wassermix.streams import stream, stream_seed
+
+__all__ = ["TrainState", "train"]
+
+Progress = Callable[[float, str], None]
+"""Called as ``progress(share of the training done, one line of numbers)`` after each update."""
+
+WATCHED = 1000
+"""So many samples, evenly spaced, show the accuracy after each epoch."""
+
+
+@dataclass
+class TrainState:
+    """How far a training is."""
+
+    epoch: int = 0
+    updates: int = 0
+    images: int = 0
+    passes: float = 0.0
+    seconds: float = 0.0
+
+
+def train(
+    config: Config, out: Path, *, resume: bool = False, overwrite: bool = False, progress: Progress | None = None
+) -> TrainState:
+    """Train what ``config`` says into the run directory ``out``.
+
+    Killed at any moment and called again with ``resume=True``, it ends with the weights of an undisturbed run:
+    every random stream is seeded by (seed, purpose, epoch, rank), and a checkpoint closes each epoch.
+    """
+    run = RunDir(out)
+    parts = build_parts(config)
+    if distributed.rank() == 0:
+        run.prepare(config, resume=resume, overwrite=overwrite)
+        if parts.embed is not None:
+            parts.embed.save(run.embedding_file)
+    return _Training(config, run, parts, progress).run_to_the_end()
+
+
+class _Training:
+    """The moving parts of one training, so that each step below is a short sentence."""
+
+    def __init__(self, config: Config, run: RunDir, parts: Parts, progress: Progress | None) -> None:
+        self.config, self.run, self.parts = config, run, parts
+        self.progress = progress if distributed.rank() == 0 else None
+        self.device = device_of(config)
+        self.optimizer = torch.optim.SGD(parts.model.parameters(), **config.optimizer.model_dump())
+        self.state = self._restored()
+        self.objective = distributed.wrapped(_objective(parts))
+        self.augmented: Any = None
+        self.budget = self._budget()
+        self.sinks = self._sinks()
+
+    def run_to_the_end(self) -> TrainState:
+        """Epoch by epoch until the budget is spent."""
+        while self._share() < 1:
+            started, images = time.perf_counter(), self.state.images
+            terms = self._epoch(self._epoch_source())
+            seconds = time.perf_counter() - started
+            self.state.epoch += 1
+            self.state.seconds += seconds
+            self._close_epoch(terms, images=self.state.images - images, seconds=seconds)
+        return self.state
+
+    def _epoch(self, source: Split) -> dict[str, float]:
+        """One pass over ``source``; the mean of each term of the loss."""
+        sums: dict[str, float] = {}
+        seen = 0
+        with torch.random.fork_rng(devices=[]):  # for layers such as dropout, which draw from the global stream
+            torch.manual_seed(stream_seed(self.config.seed, "layers", self.state.epoch, distributed.rank()))
+            self.parts.model.train()
+            for batch in self._batches(source):
+                terms = self._update(batch)
+                for name, value in terms.items():
+                    sums[name] = sums.get(name, 0.0) + value * len(batch.x)
+                seen += len(batch.x)
+                if self._share() >= 1:
+                    break
+        return {name: total / seen for name, total in sums.items()}
+
+    def _batches(self, source: Split) -> Iterator[Batch]:
+        """The epoch's batches in this process's random order."""
+        config, epoch, rank = self.config, self.state.epoch, distributed.rank()
+        order = torch.randperm(len(source), generator=stream(config.seed, "order", epoch))
+        noise = stream(config.seed, "noise", epoch, rank, device=self.device)
+        for indices, x, y in batches(
+            source, distributed.share_of(order), batch_size=config.batch_size, workers=config.workers
+        ):
+            y = source.soft_labels(indices) if isinstance(source, UnionSplit) else y
+            x, y = x.to(self.device), y.to(self.device)
+            if x.dim() == 4:
+                x = transform_batch(x, config.transform, noise).contiguous(memory_format=torch.channels_last)
+            for part_x, part_y in zip(x.chunk(config.updates_per_batch), y.chunk(config.updates_per_batch)):
+                yield Batch(x=part_x, y=part_y, progress=self._share(), generator=noise)
+
+    def _update(self, batch: Batch) -> dict[str, float]:
+        """One step of the optimiser; the terms of the loss it stepped on."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.config.optimizer.lr * lr_factor(self.config.schedule, self._share())
+        terms: dict[str, Tensor] = self.objective(batch)
+        loss = torch.stack(list(terms.values())).sum()
+        self._require_finite(loss)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimizer.step()
+        images = len(batch.x) * distributed.world_size()
+        self.state.updates += 1
+        self.state.images += images
+        self.state.passes += images * _passes(self.parts)
+        if self.progress is not None:
+            self.progress(self._share(), f"epoch {self.state.epoch + 1}  loss {loss.item():.3f}")
+        return {name: float(value.detach()) for name, value in terms.items()}
+
+    def _require_finite(self, loss: Tensor) -> None:
+        if not math.isfinite(loss.item()):
+            raise ArithmeticError(
+                f"the loss became {loss.item()} at update {self.state.updates + 1} of epoch {self.state.epoch + 1}; "
+                f"lower optimizer.lr (now {self.config.optimizer.lr:g}) or the weight of a term, then --resume"
+            )
+
+    def _share(self) -> float:
+        return self.budget.share(updates=self.state.updates, passes=self.state.passes)
+
+    def _budget(self) -> Budget:
+        augment, samples = self.parts.augment, len(self.parts.data.train)
+        extra = round(augment.ratio * samples) if _stores(augment) else 0
+        return make_budget(self.config, samples + extra, distributed.world_size())
+
+    def _epoch_source(self) -> Split:
+        """The training split, with the stored augmented set beside it where the augmenter keeps one."""
+        augment, train = self.parts.augment, self.parts.data.train
+        if not _stores(augment):
+            return train
+        last_refresh = self.state.epoch - self.state.epoch % augment.refresh
+        if self.state.epoch == last_refresh:
+            self.augmented = self._refreshed()
+        elif self.augmented is None:
+            self.augmented = augment.load_set(self.run.augmented_file)
+        return UnionSplit(train, self.augmented, self.parts.data.num_classes)
+
+    def _refreshed(self) -> Any:
+        """Algorithm 1 of the paper under the current model; the same on every process."""
+        generator = stream(self.config.seed, "augment", self.state.epoch, device=self.device)
+        augmented = self.parts.augment.make_set(
+            self.parts.data.train, model=self.parts.model, generator=generator, sigma=self.parts.method.sigma
+        )
+        self.state.passes += len(augmented) * self.parts.augment.passes
+        if distributed.rank() == 0 and self.parts.augment.refresh > 1:
+            augmented.save(self.run.augmented_file)
+        return augmented
+
+    def _close_epoch(self, terms: dict[str, float], *, images: int, seconds: float) -> None:
+        """The line in metrics.jsonl, then the checkpoint; resuming cuts lines without a checkpoint back."""
+        distributed.synchronised(self.parts.model)
+        if distributed.rank() != 0:
+            return
+        row = {
+            "epoch": self.state.epoch,
+            "updates": self.state.updates,
+            "passes": round(self.state.passes),
+            "lr": self.optimizer.param_groups[0]["lr"],
+            "loss": {"total": sum(terms.values()), **terms},
+            **self._accuracy(),
+            "seconds": round(seconds, 3),
+            "images_per_second": round(images / seconds, 1),
+            "peak_memory_mib": round(peak_memory_mib(), 1),
+        }
+        for sink in self.sinks:
+            sink.write(row)
+        self.run.save_weights(self.parts.model, self.config)
+        self.run.save_state({
+            "progress": asdict(self.state),
+            "model": self.parts.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "config": config_hash(self.config),
+        })
+
+    @torch.no_grad()
+    def _accuracy(self) -> dict[str, Any]:
+        """Accuracy under one draw of the training noise, on held-out samples where there are any."""
+        data, sigma = self.parts.data, self.parts.method.sigma
+        name, split = ("holdout", data.holdout) if data.holdout is not None else ("test", data.test)
+        chosen = torch.linspace(0, len(split) - 1, min(WATCHED, len(split))).round().long()
+        noise = stream(self.config.seed, "watch", self.state.epoch, device=self.device)
+        right = 0
+        with evaluating(self.parts.model):
+            for _, x, y in batches(split, chosen, batch_size=self.config.batch_size):
+                x = x.to(self.device)
+                x = x + sigma * torch.randn(x.shape, generator=noise, device=self.device)
+                right += int((self.parts.model(x).argmax(1).cpu() == y).sum())
+        return {"accuracy": right / len(chosen), "accuracy_on": name}
+
+    def _restored(self) -> TrainState:
+        state = self.run.load_state()
+        if state is None:
+            return TrainState()
+        self.parts.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        return TrainState(**state["progress"])
+
+    def _sinks(self) -> list[MetricsFile | TensorBoard]:
+        if distributed.rank() != 0:
+            return []
+        sinks: list[MetricsFile | TensorBoard]
+        sinks = [MetricsFile(self.run.metrics_file, epochs_done=self.state.epoch)]
+        if self.config.tensorboard:
+            sinks.append(TensorBoard(self.run.path / "tensorboard"))
+        return sinks
+
+
+def _objective(parts: Parts) -> nn.Module:
+    batchwise = None if _stores(parts.augment) else parts.augment
+    return Objective(
+        parts.model, parts.method, augment=batchwise, regularizer=parts.regularizer, embed=parts.embed,
+        num_classes=parts.data.num_classes,
+    )
+
+
+def _stores(augment: Any) -> bool:
+    """Whether the augmenter keeps a set beside the training split (Algorithm 1) rather than acting on batches."""
+    return getattr(augment, "mode", "online") == "stored"
+
+
+def _passes(parts: Parts) -> float:
+    """Forward+backward passes that one image of a batch costs, all told."""
+    return float(parts.method.passes + getattr(parts.regularizer, "passes", 0.0))
