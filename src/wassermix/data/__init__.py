@@ -1,0 +1,21 @@
+"""Data sets: by name, from the user's files, or synthetic; inputs stay on their own scale."""
+
+from wassermix.data.dataset import Dataset, split_statistics
+from wassermix.data.gaussians import gaussian_means
+from wassermix.data.load import DATA, load_data
+from wassermix.data.locate import cache_folder, data_folders
+from wassermix.data.splits import Split, SubsetSplit, TensorSplit, batches
+
+__all__ = [
+    "DATA",
+    "Dataset",
+    "Split",
+    "SubsetSplit",
+    "TensorSplit",
+    "batches",
+    "cache_folder",
+    "data_folders",
+    "gaussian_means",
+    "load_data",
+    "split_statistics",
+]

@@ -1,0 +1,104 @@
+"""What every data set must satisfy before it is used, whatever file it came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wassermix.data.splits import Split
+from wassermix.errors import InputError
+
+__all__ = ["count_classes", "image_tensor", "label_tensor", "vector_tensor"]
+
+Array = NDArray[Any]
+
+
+def label_tensor(y: Array, where: str) -> Tensor:
+    """Integer labels ``(n,)`` or ``(n, 1)`` as int64; whole-number floats are accepted."""
+    y = np.asarray(y)
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    if y.ndim != 1:
+        raise InputError(
+            f"{where}: labels have shape {y.shape}; expected one class number a sample, shape (n,)"
+        )
+    if y.dtype.kind not in "iufb":
+        raise InputError(f"{where}: labels have type {y.dtype}; expected whole numbers 0 to k-1")
+    if y.dtype.kind == "f" and not np.array_equal(y, np.round(y)):
+        raise InputError(f"{where}: labels are not whole numbers; expected classes 0 to k-1")
+    return torch.from_numpy(y.astype(np.int64))
+
+
+def vector_tensor(x: Array, where: str) -> Tensor:
+    """Numeric rows ``(n, d)`` as float32, all finite."""
+    if x.dtype.kind not in "iufb":
+        raise InputError(f"{where}: values have type {x.dtype}; expected numbers")
+    if x.ndim != 2 or x.shape[1] == 0:
+        raise InputError(f"{where}: got shape {x.shape}; expected rows of numbers, shape (n, d)")
+    values = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
+    _require_finite(values, where)
+    return values
+
+
+def image_tensor(x: Array, where: str) -> Tensor:
+    """Images ``(n, C, H, W)``: whole numbers 0..255 as uint8, fractions in [0,1] as float32."""
+    assert x.ndim == 4
+    if x.dtype == np.uint8:
+        return torch.from_numpy(np.ascontiguousarray(x))
+    if x.dtype.kind in "iu":
+        return _bytes(x, where)
+    if x.dtype.kind != "f":
+        raise InputError(f"{where}: pixels have type {x.dtype}; expected uint8, or floats in [0,1]")
+    values = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
+    _require_finite(values, where)
+    low, high = (float(v) for v in values.aminmax()) if values.numel() else (0.0, 0.0)
+    if low < 0 or high > 1:
+        hint = "store them as uint8" if low >= 0 and high <= 255 else "do not normalise them: the model does"
+        raise InputError(f"{where}: pixels run from {low:g} to {high:g}; expected floats in [0,1]; {hint}")
+    return values
+
+
+def _bytes(x: Array, where: str) -> Tensor:
+    if x.size and (x.min() < 0 or x.max() > 255):
+        raise InputError(f"{where}: pixels run from {x.min()} to {x.max()}; expected whole numbers 0 to 255")
+    return torch.from_numpy(np.ascontiguousarray(x, dtype=np.uint8))
+
+
+def _require_finite(values: Tensor, where: str) -> None:
+    bad = ~values.flatten(1).isfinite().all(dim=1) if values.numel() else torch.zeros(0, dtype=torch.bool)
+    if bad.any():
+        first = int(bad.nonzero()[0])
+        raise InputError(
+            f"{where}: {int(bad.sum())} of {len(bad)} samples hold NaN or infinite values, "
+            f"the first is number {first}; remove or fill them"
+        )
+
+
+def count_classes(train: Split, test: Split, where: str) -> int:
+    """The number of classes ``k``, after checking that the splits agree and labels are 0..k-1, all used."""
+    for name, split in (("training", train), ("test", test)):
+        if len(split) == 0:
+            raise InputError(f"{where}: the {name} split is empty; expected at least one sample")
+    if train.shape != test.shape:
+        raise InputError(f"{where}: training samples have shape {train.shape}, test samples {test.shape}")
+    low, high = (int(v) for v in train.y.aminmax())
+    if low < 0:
+        raise InputError(f"{where}: labels run from {low} to {high}; expected 0 to k-1")
+    sizes = torch.bincount(train.y) if high < 10 * len(train) else torch.zeros(1)
+    if len(sizes) != high + 1 or bool((sizes == 0).any()):
+        missing = int((sizes == 0).nonzero()[0])
+        raise InputError(
+            f"{where}: labels run from {low} to {high} but class {missing} has no training sample; "
+            "expected all of 0 to k-1; renumber the classes"
+        )
+    if high == 0:
+        raise InputError(f"{where}: all training labels are 0; expected at least two classes")
+    test_low, test_high = (int(v) for v in test.y.aminmax())
+    if test_low < 0 or test_high > high:
+        raise InputError(
+            f"{where}: test labels run from {test_low} to {test_high}; training has classes 0 to {high} only"
+        )
+    return high + 1

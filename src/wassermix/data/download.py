@@ -1,0 +1,157 @@
+"""Downloads that can be cut at any moment: resumed or restarted, checked, then renamed into place."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.client
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+from wassermix.errors import InputError
+
+__all__ = ["Remote", "fetch", "fetch_all"]
+
+Progress = Callable[[int, int], None]
+CHUNK = 1 << 18
+ATTEMPTS = 3
+TIMEOUT = 30.0
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file to fetch: its name here, the addresses that offer it, and the digest that it must have."""
+
+    name: str
+    urls: tuple[str, ...]
+    algorithm: Literal["sha256", "md5"]
+    digest: str
+
+
+class _Refused(Exception):
+    """One address did not deliver; another attempt or address may."""
+
+
+def fetch_all(
+    data: str,
+    files: list[Remote],
+    folder: Path,
+    *,
+    searched: list[Path],
+    allowed: bool,
+    progress: Progress | None = None,
+) -> None:
+    """Fetch what ``folder`` lacks of ``files``; when that fails, say which files to put where by hand."""
+    try:
+        if not allowed:
+            raise _Refused("downloading is switched off (download=false)")
+        for remote in files:
+            fetch(remote, folder, progress=progress)
+    except _Refused as error:
+        places = " or ".join(f"'{place}'" for place in searched)
+        wanted = "; ".join(f"'{remote.name}' (from {remote.urls[0]})" for remote in files)
+        raise InputError(
+            f"data '{data}' was not found in {places} and could not be downloaded: {error}. "
+            f"Put these files into '{folder}', or a folder of that name in $WASSERMIX_DATA: {wanted}"
+        ) from error
+
+
+def fetch(remote: Remote, folder: Path, *, progress: Progress | None = None) -> Path:
+    """Fetch one file into ``folder`` unless it is there; what an earlier attempt left is continued."""
+    target, part = folder / remote.name, folder / f".{remote.name}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(folder / f".{remote.name}.lock"):
+            if not target.exists():
+                _complete(remote, part, progress)
+                os.replace(part, target)
+    except OSError as error:
+        raise InputError(f"cannot write '{target}': {error.strerror or error}") from error
+    return target
+
+
+@contextlib.contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Keep other processes (the ranks of one training) from writing the same file at the same time."""
+    with lock.open("w") as handle:
+        with contextlib.suppress(ImportError):  # no such locks on some systems; the digest still guards
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                lock.unlink()
+
+
+def _complete(remote: Remote, part: Path, progress: Progress | None) -> None:
+    """Fill ``part`` until its digest is right, trying each address a few times."""
+    reasons: list[str] = []
+    for url in remote.urls:
+        for _ in range(ATTEMPTS):
+            try:
+                resumed = _transfer(url, part, progress)
+            except _Refused as error:
+                reasons.append(f"{url}: {error}")
+                if not error.args[1:]:  # no use in asking again
+                    break
+                continue
+            got = _digest(part, remote.algorithm)
+            if got == remote.digest:
+                return
+            part.unlink()  # never continue a file that is known to be wrong
+            reasons.append(f"{url}: its {remote.algorithm} is {got}, expected {remote.digest}")
+            if not resumed:
+                break
+    raise _Refused("; ".join(dict.fromkeys(reasons)))
+
+
+def _transfer(url: str, part: Path, progress: Progress | None) -> bool:
+    """Append what is missing to ``part``; True if something was there before. Short transfers are refused."""
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
+            resumes = have > 0 and _starts_at(response, have)
+            with part.open("ab" if resumes else "wb") as file:
+                _copy(response, file, have if resumes else 0, progress=progress)
+            return resumes
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and have:  # nothing beyond what we have: whole, or another file's rest
+            return True
+        raise _Refused(f"the server answered {error.code} {error.reason}") from error
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        raise _Refused(
+            f"{getattr(error, 'reason', None) or error or type(error).__name__}", "retry"
+        ) from error
+
+
+def _starts_at(response: http.client.HTTPResponse, position: int) -> bool:
+    return response.status == 206 and response.headers.get("Content-Range", "").startswith(
+        f"bytes {position}-"
+    )
+
+
+def _copy(
+    response: http.client.HTTPResponse, file: IO[bytes], done: int, *, progress: Progress | None
+) -> None:
+    length = response.headers.get("Content-Length")
+    total = done + int(length) if length else 0
+    while chunk := response.read(CHUNK):
+        file.write(chunk)
+        done += len(chunk)
+        if progress is not None:
+            progress(done, total)
+    if total and done < total:
+        raise _Refused(f"the transfer broke off after {done} of {total} bytes", "retry")
+
+
+def _digest(path: Path, algorithm: str) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, algorithm).hexdigest()

@@ -1,0 +1,30 @@
+"""Where data is looked for: $WASSERMIX_DATA, then the cache."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = ["cache_folder", "data_folders", "first_existing"]
+
+
+def cache_folder() -> Path:
+    """``$XDG_CACHE_HOME/wassermix``, or ``~/.cache/wassermix``: where downloads go."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "wassermix"
+
+
+def data_folders(root: Path | None = None) -> list[Path]:
+    """The folders to search, in order: ``root`` alone if given, else ``$WASSERMIX_DATA`` and the cache."""
+    if root is not None:
+        return [Path(root)]
+    shared = os.environ.get("WASSERMIX_DATA")
+    return ([Path(shared).expanduser()] if shared else []) + [cache_folder()]
+
+
+def first_existing(folders: Iterable[Path], names: Iterable[str]) -> Path | None:
+    """The first of ``names`` that exists in the first of ``folders`` that has one."""
+    names = list(names)
+    candidates = (folder / name for folder in folders for name in names)
+    return next((path for path in candidates if path.exists()), None)

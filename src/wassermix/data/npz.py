@@ -1,0 +1,83 @@
+"""The user's own arrays: an npz file with x_train, y_train, x_test, y_test."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wassermix.data.checks import count_classes, image_tensor, label_tensor, vector_tensor
+from wassermix.data.dataset import Dataset
+from wassermix.data.splits import TensorSplit
+from wassermix.errors import InputError
+
+__all__ = ["Layout", "load_npz", "to_nchw"]
+
+Layout = Literal["auto", "nchw", "nhwc"]
+KEYS = ("x_train", "y_train", "x_test", "y_test")
+CHANNELS = (1, 3)
+
+
+def load_npz(path: Path, *, layout: Layout = "auto") -> Dataset:
+    """Arrays of an npz file: images (NHW, NHWC or NCHW; uint8, or floats in [0,1]) or vectors (n, d)."""
+    where = f"data '{path}'"
+    arrays = _arrays(path, where)
+    train = _split(arrays["x_train"], arrays["y_train"], f"{where}, train", layout=layout)
+    test = _split(arrays["x_test"], arrays["y_test"], f"{where}, test", layout=layout)
+    k = count_classes(train, test, where)
+    names = tuple(str(number) for number in range(k))
+    kind: Literal["image", "vector"] = "image" if len(train.shape) == 3 else "vector"
+    return Dataset(path.stem, train, test, k, kind, class_names=names)
+
+
+def _arrays(path: Path, where: str) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as content:
+            if not isinstance(content, np.lib.npyio.NpzFile):
+                raise InputError(f"{where} holds one bare array; expected an npz file with {', '.join(KEYS)}")
+            missing = [key for key in KEYS if key not in content]
+            if missing:
+                raise InputError(
+                    f"{where} lacks {', '.join(missing)}; it holds {', '.join(content) or 'nothing'}; "
+                    f"expected the arrays {', '.join(KEYS)}"
+                )
+            return {key: content[key] for key in KEYS}
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError) as error:
+        if "allow_pickle" in str(error):
+            reason = "it holds pickled objects, which could run code; store plain number arrays"
+        else:
+            reason = f"it is damaged, cut off or no npz file ({error})"
+        raise InputError(f"{where} cannot be read: {reason}") from error
+
+
+def _split(x: NDArray[Any], y: NDArray[Any], where: str, *, layout: Layout) -> TensorSplit:
+    if len(np.atleast_1d(x)) != len(np.atleast_1d(y)):
+        raise InputError(f"{where}: {len(np.atleast_1d(x))} samples but {len(np.atleast_1d(y))} labels")
+    labels = label_tensor(y, where)
+    if x.ndim == 2:
+        return TensorSplit(vector_tensor(x, where), labels)
+    return TensorSplit(image_tensor(to_nchw(x, where, layout=layout), where), labels)
+
+
+def to_nchw(x: NDArray[Any], where: str, *, layout: Layout = "auto") -> NDArray[Any]:
+    """Images NHW, NHWC or NCHW as NCHW; with 1 or 3 in both channel places ``layout`` must say which."""
+    if x.ndim == 3:
+        return x[:, None]
+    if x.ndim != 4:
+        raise InputError(
+            f"{where}: got shape {x.shape}; "
+            "expected vectors (n, d) or images (n, h, w), (n, h, w, c), (n, c, h, w)"
+        )
+    first, last = x.shape[1] in CHANNELS, x.shape[3] in CHANNELS
+    if layout == "auto" and first == last:
+        raise InputError(
+            f"{where}: shape {x.shape} can{' ' if first else 'not '}be read as images with 1 or 3 channels"
+            f"{' in two ways' if first else ''}; say layout=nchw or layout=nhwc"
+        )
+    return x if layout == "nchw" or (layout == "auto" and first) else x.transpose(0, 3, 1, 2)

@@ -1,0 +1,147 @@
+"""From a name, or the user's own factory, to a model."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from wassermix.errors import InputError
+from wassermix.models.lenet import LeNet
+from wassermix.models.mlp import MLP
+from wassermix.streams import stream_seed
+
+__all__ = ["MODELS", "build_model"]
+
+MODELS: dict[str, Callable[..., nn.Module]] = {
+    "lenet": LeNet,
+    "mlp": MLP,
+}
+"""The architectures known by name."""
+
+SUPPLIED = ("shape", "num_classes", "mean", "std")
+
+
+def build_model(
+    name: str,
+    *,
+    shape: tuple[int, ...],
+    num_classes: int,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> nn.Module:
+    """A fresh model for samples of ``shape``, with weights fixed by ``seed``.
+
+    ``name`` is one of :data:`MODELS` or ``package.module:factory``. A factory is called with those of
+    ``shape``, ``num_classes``, ``mean``, ``std`` and of the ``options`` that its signature names, or with
+    the number of classes as its only argument; it returns a module. Inputs come on the data scale:
+    normalisation is the model's own first layer, ``mean`` and ``std`` are what to fill it with.
+    """
+    factory = MODELS.get(name) or _import(name)
+    supplied = {"shape": tuple(shape), "num_classes": num_classes, "mean": mean, "std": std}
+    arguments, keywords = _arguments(name, factory, supplied, options=options)
+    with _seeded(stream_seed(seed, "init")):
+        if name in MODELS:
+            return factory(*arguments, **keywords)
+        return _checked(name, factory, arguments, keywords)
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Torch's layers draw their weights from the global stream: lend them a seeded one, then put it back."""
+    state = torch.random.get_rng_state()
+    try:
+        torch.default_generator.manual_seed(seed)
+        yield
+    finally:
+        torch.random.set_rng_state(state)
+
+
+def _import(name: str) -> Callable[..., nn.Module]:
+    """The object behind ``package.module:factory``, with the current folder importable meanwhile."""
+    module_name, colon, attribute = name.partition(":")
+    if not colon:
+        close = difflib.get_close_matches(name.lower(), MODELS, n=1, cutoff=0.5)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        raise InputError(
+            f"model '{name}' is unknown; {hint}known are {', '.join(MODELS)}, "
+            "or name your own as package.module:factory"
+        )
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # whatever the user's module raises while it is imported
+        raise InputError(f"model '{name}' cannot be imported: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(here)
+    if not callable(found):
+        raise InputError(f"model '{name}' is a {type(found).__name__}; expected a class or function")
+    return found
+
+
+def _arguments(
+    name: str, factory: Callable[..., nn.Module], supplied: dict[str, Any], *, options: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """How to call ``factory``: what it names of ``supplied``, all ``options``, nothing else."""
+    parameters = _parameters(factory)
+    named = [key for key, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    keywords = {key: value for key, value in supplied.items() if key in named}
+    if takes_any:
+        keywords |= {key: supplied[key] for key in ("shape", "num_classes")}
+    for key in options:
+        if (key not in named and not takes_any) or key in supplied:
+            raise InputError(_unknown_option(name, key, [n for n in named if n not in SUPPLIED]))
+    keywords |= options
+    missing = [
+        key
+        for key, p in parameters.items()
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and key not in keywords
+    ]
+    if len(missing) == 1 and not keywords.keys() & supplied.keys():
+        return [supplied["num_classes"]], keywords
+    if missing:
+        raise InputError(
+            f"model '{name}' wants the arguments {', '.join(missing)}; a factory is called with shape and "
+            "num_classes, or with the number of classes alone; give the others as options or defaults"
+        )
+    return [], keywords
+
+
+def _parameters(factory: Callable[..., nn.Module]) -> dict[str, inspect.Parameter]:
+    try:
+        return dict(inspect.signature(factory).parameters)
+    except ValueError:  # a callable from C tells nothing about itself
+        return {}
+
+
+def _unknown_option(name: str, key: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"model '{name}' takes no option '{key}'; {hint}it takes {', '.join(known) or 'none'}"
+
+
+def _checked(
+    name: str, factory: Callable[..., nn.Module], arguments: list[Any], keywords: dict[str, Any]
+) -> nn.Module:
+    """Call the user's factory; whatever goes wrong in there is told as theirs."""
+    try:
+        model = factory(*arguments, **keywords)
+    except Exception as error:
+        raise InputError(f"model '{name}' failed to build: {type(error).__name__}: {error}") from error
+    if not isinstance(model, nn.Module):
+        raise InputError(f"model '{name}' returned a {type(model).__name__}; expected a torch.nn.Module")
+    return model

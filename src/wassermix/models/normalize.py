@@ -1,0 +1,47 @@
+"""The first layer of every model: from the data scale to what the weights like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Normalize"]
+
+
+class Normalize(nn.Module):
+    """``(x - mean) / std`` for each channel of ``(n, C, H, W)`` or each feature of ``(n, d)``.
+
+    Part of the model, so that noise, attacks and radii live on the data scale. Mean 0 and deviation 1
+    (the default) cost nothing.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self, shape: tuple[int, ...], mean: Sequence[float] | None = None, std: Sequence[float] | None = None
+    ) -> None:
+        super().__init__()
+        self.register_buffer("mean", _column(shape, mean, 0.0))
+        self.register_buffer("std", _column(shape, std, 1.0))
+        self.register_load_state_dict_post_hook(lambda module, _: module.notice())
+        self.notice()
+
+    def notice(self) -> None:
+        """Remember whether there is anything to do; called again when other values are loaded."""
+        self.identity = bool((self.mean == 0).all() and (self.std == 1).all())
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalised inputs, of the same shape."""
+        return x if self.identity else (x - self.mean) / self.std
+
+
+def _column(shape: tuple[int, ...], values: Sequence[float] | None, default: float) -> Tensor:
+    channels = shape[0]
+    column = torch.tensor([default] * channels if values is None else list(values), dtype=torch.float32)
+    if len(column) == 1:
+        column = column.repeat(channels)
+    assert len(column) == channels, f"{len(column)} values for {channels} channels"
+    return column.reshape(-1, *(1,) * (len(shape) - 1))
