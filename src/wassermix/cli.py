@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import traceback
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -17,24 +17,31 @@ from wassermix.errors import InputError
 __all__ = ["app", "main"]
 
 app = typer.Typer(
-    name="wassermix", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False,
+    name="wassermix",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
     help="Robust learning on Wasserstein geodesics: train, attack, certify, audit, report.",
-    epilog="Every command: --debug shows the traceback of an error. Exit codes: 0 done, 1 failed, 2 bad input.",
+    epilog="--debug shows the traceback of an error. Exit codes: 0 done, 1 failed, 2 bad input.",
 )
 
 Run = Annotated[Path, typer.Argument(help="a run directory, as `wassermix train` writes it")]
-Overrides = Annotated[Optional[list[str]], typer.Argument(help="key=value, such as epochs=20 augment.ratio=2")]
+Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as epochs=20 augment.ratio=2")]
 Resume = Annotated[bool, typer.Option("--resume", help="go on where an interrupted call stopped")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="begin anew, replacing what is there")]
-Name = Annotated[Optional[str], typer.Option(help="name of the output; by default made from the settings")]
+Name = Annotated[str | None, typer.Option(help="name of the output; by default made from the settings")]
 Images = Annotated[str, typer.Option(help="how many test samples, evenly spaced, or 'all'")]
 Seed = Annotated[int, typer.Option(help="seed of this evaluation's random draws")]
 ModelFile = Annotated[
-    Optional[str],
-    typer.Option("--model", help="a model of your own: TorchScript/torch.export file or package.module:factory"),
+    str | None,
+    typer.Option(
+        "--model", help="a model of your own: TorchScript/torch.export file or package.module:factory"
+    ),
 ]
-WeightsFile = Annotated[Optional[Path], typer.Option("--weights", help="safetensors weights for a --model factory")]
-DataName = Annotated[Optional[str], typer.Option("--data", help="the data for --model: a name or a path")]
+WeightsFile = Annotated[
+    Path | None, typer.Option("--weights", help="safetensors weights for a --model factory")
+]
+DataName = Annotated[str | None, typer.Option("--data", help="the data for --model: a name or a path")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="measure briefly, say what it would cost, and stop")]
 
 
@@ -52,9 +59,11 @@ def demo(
 
 @app.command()
 def train(
-    recipe: Annotated[str, typer.Argument(help="a shipped recipe (demo, mnist, mnist/smoothmix-0.5, ...) or a YAML file")],
+    recipe: Annotated[
+        str, typer.Argument(help="a shipped recipe (demo, mnist, mnist/smoothmix-0.5, ...) or a YAML file")
+    ],
     overrides: Overrides = None,
-    out: Annotated[Optional[Path], typer.Option(help="the run directory; by default under runs/")] = None,
+    out: Annotated[Path | None, typer.Option(help="the run directory; by default under runs/")] = None,
     resume: Resume = False,
     overwrite: Overwrite = False,
 ) -> None:
@@ -68,13 +77,17 @@ def train(
 def certify(
     run: Run,
     mode: Annotated[str, typer.Option(help="fixed, grid or tolerance")] = "fixed",
-    n: Annotated[int, typer.Option(help="noise draws an image (at most, where the mode stops early)")] = 100_000,
+    n: Annotated[
+        int, typer.Option(help="noise draws an image (at most, where the mode stops early)")
+    ] = 100_000,
     n0: Annotated[int, typer.Option(help="draws that pick the class")] = 100,
     alpha: Annotated[float, typer.Option(help="chance of a false certificate, an image")] = 0.001,
     images: Images = "500",
-    sigma: Annotated[Optional[float], typer.Option(help="the noise; by default the run's own")] = None,
-    radii: Annotated[Optional[str], typer.Option(help="comma-separated radii of the table and the grid")] = None,
-    tolerance: Annotated[float, typer.Option(help="width of the radius interval at which tolerance mode stops")] = 0.05,
+    sigma: Annotated[float | None, typer.Option(help="the noise; by default the run's own")] = None,
+    radii: Annotated[str | None, typer.Option(help="comma-separated radii of the table and the grid")] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="width of the radius interval at which tolerance mode stops")
+    ] = 0.05,
     split: Annotated[str, typer.Option(help="test, or holdout for choosing settings")] = "test",
     backend: Annotated[str, typer.Option(help="eager or compile")] = "eager",
     name: Name = None,
@@ -91,8 +104,19 @@ def certify(
     from wassermix.commands.target import load_target
 
     target = load_target(run, model=model, weights=weights, data=data, split=split)
-    settings = CertifySettings(mode=mode, n=n, n0=n0, alpha=alpha, images=images, sigma=sigma, radii=radii,
-                               tolerance=tolerance, backend=backend, name=name, seed=seed)
+    settings = CertifySettings(
+        mode=mode,
+        n=n,
+        n0=n0,
+        alpha=alpha,
+        images=images,
+        sigma=sigma,
+        radii=radii,
+        tolerance=tolerance,
+        backend=backend,
+        name=name,
+        seed=seed,
+    )
     run_certify(target, settings, resume=resume, overwrite=overwrite, dry_run=dry_run)
 
 
@@ -101,7 +125,9 @@ def attack(
     run: Run,
     attack: Annotated[str, typer.Option(help="fgsm, pgd, smoothed, geodesic or autoattack")] = "pgd",
     norm: Annotated[str, typer.Option(help="linf or l2")] = "linf",
-    eps: Annotated[str, typer.Option(help="the radius on the data scale, such as 8/255; several with commas")] = "8/255",
+    eps: Annotated[
+        str, typer.Option(help="the radius on the data scale, such as 8/255; several with commas")
+    ] = "8/255",
     steps: Annotated[int, typer.Option(help="gradient steps")] = 10,
     restarts: Annotated[int, typer.Option(help="random restarts")] = 1,
     images: Images = "500",
@@ -120,8 +146,9 @@ def attack(
     from wassermix.commands.target import load_target
 
     target = load_target(run, model=model, weights=weights, data=data, split=split)
-    settings = AttackSettings(attack=attack, norm=norm, eps=eps, steps=steps, restarts=restarts, images=images,
-                              name=name, seed=seed)
+    settings = AttackSettings(
+        attack=attack, norm=norm, eps=eps, steps=steps, restarts=restarts, images=images, name=name, seed=seed
+    )
     run_attack(target, settings, resume=resume, overwrite=overwrite, dry_run=dry_run)
 
 
@@ -139,7 +166,9 @@ def audit(
     pairs: Annotated[str, typer.Option(help="all, or class pairs such as 3-8,4-9")] = "all",
     points: Annotated[int, typer.Option(help="positions along each geodesic")] = 21,
     per_class: Annotated[int, typer.Option(help="at most so many samples of a class")] = 500,
-    sigma: Annotated[float, typer.Option(help="noise of a smoothed classifier; 0 audits the plain one")] = 0.0,
+    sigma: Annotated[
+        float, typer.Option(help="noise of a smoothed classifier; 0 audits the plain one")
+    ] = 0.0,
     split: Annotated[str, typer.Option(help="test or holdout")] = "test",
     name: Name = None,
     seed: Seed = 0,
@@ -153,7 +182,9 @@ def audit(
     from wassermix.commands.target import load_target
 
     target = load_target(run, model=model, weights=weights, data=data, split=split)
-    settings = AuditSettings(pairs=pairs, points=points, per_class=per_class, sigma=sigma, name=name, seed=seed)
+    settings = AuditSettings(
+        pairs=pairs, points=points, per_class=per_class, sigma=sigma, name=name, seed=seed
+    )
     run_audit(target, settings, overwrite=overwrite)
 
 
@@ -172,7 +203,9 @@ def augment(
 
 @app.command()
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="run directories, or certification logs (.tsv) of others")],
+    runs: Annotated[
+        list[Path], typer.Argument(help="run directories, or certification logs (.tsv) of others")
+    ],
     out: Annotated[Path, typer.Option(help="the page to write")] = Path("report.html"),
 ) -> None:
     """One self-contained page from run directories."""

@@ -20,7 +20,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from wassermix.errors import InputError
 
-__all__ = ["Config", "Section", "apply_overrides", "build_config", "config_hash", "dump_config", "parse_value"]
+__all__ = [
+    "Config",
+    "Section",
+    "apply_overrides",
+    "build_config",
+    "config_hash",
+    "dump_config",
+    "parse_value",
+]
 
 M = typing.TypeVar("M", bound=BaseModel)
 
@@ -152,14 +160,18 @@ def dump_config(config: Config) -> str:
 
 def config_hash(config: Config) -> str:
     """Twelve hex digits that change whenever a key that matters to the result does."""
-    text = json.dumps(config.model_dump(mode="json", exclude={"device", "tensorboard", "workers"}), sort_keys=True)
+    text = json.dumps(
+        config.model_dump(mode="json", exclude={"device", "tensorboard", "workers"}), sort_keys=True
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def resolve_section(family: str, section: Mapping[str, Any]) -> Section:
     """One component's section with its name checked and its defaults filled in."""
-    options = {key: parse_value(value) if isinstance(value, str) and "/" in value and key != "name" else value
-               for key, value in section.items()}
+    options = {
+        key: parse_value(value) if isinstance(value, str) and "/" in value and key != "name" else value
+        for key, value in section.items()
+    }
     name = options.pop("name", None)
     factory = _factory(family, name)
     if factory is None:  # the user's own: its options are its own business
@@ -200,7 +212,9 @@ def _families() -> dict[str, Callable[[], Mapping[str, Callable[..., Any]]]]:
 def _factory(family: str, name: object) -> Callable[..., Any] | None:
     registry = _families()[family]()
     if not isinstance(name, str):
-        raise InputError(f"config section '{family}' has no name; choose one of {', '.join(sorted(registry))}")
+        raise InputError(
+            f"config section '{family}' has no name; choose one of {', '.join(sorted(registry))}"
+        )
     if name in registry:
         return registry[name]
     if _is_own(family, name):
@@ -249,7 +263,10 @@ def _nearest(word: str, known: typing.Iterable[str], prefix: str = "") -> str:
 
 
 def _with_names(raw: dict[str, Any]) -> dict[str, Any]:
-    return {key: _named(value) if key in SHORTHANDS and isinstance(value, str) else value for key, value in raw.items()}
+    return {
+        key: _named(value) if key in SHORTHANDS and isinstance(value, str) else value
+        for key, value in raw.items()
+    }
 
 
 def _named(section: object) -> dict[str, Any]:

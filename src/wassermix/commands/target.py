@@ -30,14 +30,21 @@ class Target:
 
 
 def load_target(
-    run: Path, *, model: str | None = None, weights: Path | None = None, data: str | None = None, split: str = "test"
+    run: Path,
+    *,
+    model: str | None = None,
+    weights: Path | None = None,
+    data: str | None = None,
+    split: str = "test",
 ) -> Target:
     """The target of an evaluation; with ``model`` the folder ``run`` need not be a run directory."""
     if model is not None:
         if data is None:
             raise InputError("--model needs --data: a data set's name, an .npz, a .csv or an image folder")
         dataset = load_data(data)
-        foreign = load_foreign_model(model, weights=weights, shape=dataset.shape, num_classes=dataset.num_classes)
+        foreign = load_foreign_model(
+            model, weights=weights, shape=dataset.shape, num_classes=dataset.num_classes
+        )
         return Target(run, foreign, dataset, _split(dataset, split), split, None)
     directory = RunDir(run)
     config = directory.config()
@@ -64,5 +71,7 @@ def _split(data: Dataset, name: str) -> Split:
     if name == "holdout" and data.holdout is not None:
         return data.holdout
     if name == "holdout":
-        raise InputError("this run holds nothing out; train it with data.holdout=0.1 to choose settings on that part")
+        raise InputError(
+            "this run holds nothing out; train it with data.holdout=0.1 to choose settings on that part"
+        )
     raise InputError(f"--split is '{name}'; expected test or holdout")

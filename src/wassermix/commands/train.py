@@ -17,7 +17,9 @@ from wassermix.recipes import load_recipe
 __all__ = ["parse_overrides", "read_recipe", "run_train"]
 
 
-def run_train(recipe: str, overrides: Iterable[str], *, out: Path | None, resume: bool, overwrite: bool) -> Path:
+def run_train(
+    recipe: str, overrides: Iterable[str], *, out: Path | None, resume: bool, overwrite: bool
+) -> Path:
     """Train and say where the run is."""
     config = build_config(read_recipe(recipe), parse_overrides(overrides))
     out = out or Path("runs") / default_name(config)
@@ -26,13 +28,16 @@ def run_train(recipe: str, overrides: Iterable[str], *, out: Path | None, resume
     return out
 
 
-def train_with_progress(config: Config, out: Path, *, resume: bool = False, overwrite: bool = False) -> TrainState:
+def train_with_progress(
+    config: Config, out: Path, *, resume: bool = False, overwrite: bool = False
+) -> TrainState:
     """Train under a progress bar and print one line at the end."""
     with training(f"training {out.name}") as progress:
         state = train(config, out, resume=resume, overwrite=overwrite, progress=progress)
     if distributed.rank() == 0:
         speed = state.images / max(state.seconds, 1e-9)
-        console.print(f"{out}: {state.epoch} epochs, {state.updates} updates, {state.seconds:.0f} s, {speed:.0f} images/s")
+        spent = f"{state.epoch} epochs, {state.updates} updates, {state.seconds:.0f} s"
+        console.print(f"{out}: {spent}, {speed:.0f} images/s")
     return state
 
 
@@ -47,7 +52,9 @@ def read_recipe(recipe: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise InputError(f"recipe '{recipe}' is not valid YAML: {error}") from error
     if not isinstance(raw, Mapping):
-        raise InputError(f"recipe '{recipe}' holds {type(raw).__name__}; expected keys such as data, model, method")
+        raise InputError(
+            f"recipe '{recipe}' holds {type(raw).__name__}; expected keys such as data, model, method"
+        )
     return dict(raw)
 
 

@@ -11,18 +11,15 @@ from torch import nn
 
 from wassermix.augment import AUGMENTERS
 from wassermix.config import Config, Section
-from wassermix.data import Dataset, Split, load_data
-from wassermix.embed import EMBEDDINGS
+from wassermix.data import Dataset, load_data
+from wassermix.embed import EMBEDDINGS, fit_rows, load_embedding
 from wassermix.errors import InputError
 from wassermix.methods import METHODS, Method, compatible
 from wassermix.models import build_model
 from wassermix.regularize import REGULARIZERS
-from wassermix.streams import stream, stream_seed
+from wassermix.streams import stream_seed
 
 __all__ = ["Parts", "build_parts", "device_of", "fit_embedding", "load_dataset", "make_model"]
-
-FIT_SAMPLES = 10_000
-"""An embedding is fitted on at most so many training samples."""
 
 
 @dataclass
@@ -43,7 +40,11 @@ def build_parts(config: Config, *, embedding_file: Path | None = None) -> Parts:
     method = METHODS[config.method["name"]](**_options(config.method))
     embed = fit_embedding(config, data, embedding_file) if needs_embedding(config) else None
     augment = _augmenter(config.augment, data, embed)
-    regularizer = REGULARIZERS[config.regularizer["name"]](**_options(config.regularizer)) if config.regularizer else None
+    regularizer = (
+        REGULARIZERS[config.regularizer["name"]](**_options(config.regularizer))
+        if config.regularizer
+        else None
+    )
     reason = compatible(method, augment, regularizer)
     if reason:
         raise InputError(reason)
@@ -59,8 +60,12 @@ def make_model(config: Config, data: Dataset) -> nn.Module:
     """A fresh model; its random start depends on the seed alone and leaves the global stream untouched."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(stream_seed(config.seed, "init"))
-        model = build_model(config.model["name"], shape=data.shape, num_classes=data.num_classes,
-                            options=_options(config.model))
+        model = build_model(
+            config.model["name"],
+            shape=data.shape,
+            num_classes=data.num_classes,
+            options=_options(config.model),
+        )
     return model.to(device_of(config), memory_format=torch.channels_last)
 
 
@@ -80,10 +85,11 @@ def needs_embedding(config: Config) -> bool:
 
 def fit_embedding(config: Config, data: Dataset, file: Path | None) -> Any:
     """The embedding, fitted on training samples only (never on held-out or test ones)."""
+    if file is not None and file.exists():
+        return load_embedding(file)
     section = config.embed or {"name": "pca"}
     embed = EMBEDDINGS[section["name"]](**_options(section))
-    chosen = torch.randperm(len(data.train), generator=stream(config.seed, "embedding"))[:FIT_SAMPLES]
-    return embed.fit(data.train.get(chosen.sort().values))
+    return fit_rows(embed, data.train, seed=config.seed)
 
 
 def _augmenter(section: Section | None, data: Dataset, embed: Any) -> Any:
@@ -96,8 +102,3 @@ def _augmenter(section: Section | None, data: Dataset, embed: Any) -> Any:
 
 def _options(section: Section) -> dict[str, Any]:
     return {key: value for key, value in section.items() if key != "name"}
-
-
-def training_split(data: Dataset) -> Split:
-    """What is trained on."""
-    return data.train

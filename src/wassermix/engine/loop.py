@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wassermix.config import Config, config_hash
 from wassermix.data import Split, batches
+from wassermix.embed import save_embedding
 from wassermix.engine import distributed
 from wassermix.engine.budget import Budget, make_budget
 from wassermix.engine.build import Parts, build_parts, device_of
@@ -48,19 +49,24 @@ class TrainState:
 
 
 def train(
-    config: Config, out: Path, *, resume: bool = False, overwrite: bool = False, progress: Progress | None = None
+    config: Config,
+    out: Path,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Progress | None = None,
 ) -> TrainState:
     """Train what ``config`` says into the run directory ``out``.
 
-    Killed at any moment and called again with ``resume=True``, it ends with the weights of an undisturbed run:
-    every random stream is seeded by (seed, purpose, epoch, rank), and a checkpoint closes each epoch.
+    Killed at any moment and called again with ``resume=True``, it ends with the weights of an undisturbed
+    run: every random stream is seeded by (seed, purpose, epoch, rank), and a checkpoint closes each epoch.
     """
     run = RunDir(out)
-    parts = build_parts(config)
+    parts = build_parts(config, embedding_file=run.embedding_file if resume else None)
     if distributed.rank() == 0:
         run.prepare(config, resume=resume, overwrite=overwrite)
         if parts.embed is not None:
-            parts.embed.save(run.embedding_file)
+            save_embedding(parts.embed, run.embedding_file)
     return _Training(config, run, parts, progress).run_to_the_end()
 
 
@@ -93,7 +99,9 @@ class _Training:
         """One pass over ``source``; the mean of each term of the loss."""
         sums: dict[str, float] = {}
         seen = 0
-        with torch.random.fork_rng(devices=[]):  # for layers such as dropout, which draw from the global stream
+        with torch.random.fork_rng(
+            devices=[]
+        ):  # for layers such as dropout, which draw from the global stream
             torch.manual_seed(stream_seed(self.config.seed, "layers", self.state.epoch, distributed.rank()))
             self.parts.model.train()
             for batch in self._batches(source):
@@ -141,8 +149,8 @@ class _Training:
     def _require_finite(self, loss: Tensor) -> None:
         if not math.isfinite(loss.item()):
             raise ArithmeticError(
-                f"the loss became {loss.item()} at update {self.state.updates + 1} of epoch {self.state.epoch + 1}; "
-                f"lower optimizer.lr (now {self.config.optimizer.lr:g}) or the weight of a term, then --resume"
+                f"the loss became {loss.item()} at update {self.state.updates + 1}; "
+                f"lower optimizer.lr (now {self.config.optimizer.lr:g}) or the weight of a term"
             )
 
     def _share(self) -> float:
@@ -195,12 +203,14 @@ class _Training:
         for sink in self.sinks:
             sink.write(row)
         self.run.save_weights(self.parts.model, self.config)
-        self.run.save_state({
-            "progress": asdict(self.state),
-            "model": self.parts.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "config": config_hash(self.config),
-        })
+        self.run.save_state(
+            {
+                "progress": asdict(self.state),
+                "model": self.parts.model.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "config": config_hash(self.config),
+            }
+        )
 
     @torch.no_grad()
     def _accuracy(self) -> dict[str, Any]:
@@ -238,13 +248,17 @@ class _Training:
 def _objective(parts: Parts) -> nn.Module:
     batchwise = None if _stores(parts.augment) else parts.augment
     return Objective(
-        parts.model, parts.method, augment=batchwise, regularizer=parts.regularizer, embed=parts.embed,
+        parts.model,
+        parts.method,
+        augment=batchwise,
+        regularizer=parts.regularizer,
+        embed=parts.embed,
         num_classes=parts.data.num_classes,
     )
 
 
 def _stores(augment: Any) -> bool:
-    """Whether the augmenter keeps a set beside the training split (Algorithm 1) rather than acting on batches."""
+    """Whether the augmenter keeps a set beside the training split (Algorithm 1), not one for each batch."""
     return getattr(augment, "mode", "online") == "stored"
 
 

@@ -45,8 +45,13 @@ class Objective(nn.Module):
             terms = dict(self.method.loss(self.model, seen))
         if self.regularizer is not None:
             terms["smoothness"] = self.regularizer.loss(
-                self.model, batch.x, labels.hard(batch.y), embed=self.embed, generator=batch.generator,
-                sigma=self.method.sigma, progress=batch.progress,
+                self.model,
+                batch.x,
+                labels.hard(batch.y),
+                embed=self.embed,
+                generator=batch.generator,
+                sigma=self.method.sigma,
+                progress=batch.progress,
             )
         return terms
 

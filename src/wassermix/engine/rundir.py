@@ -84,7 +84,9 @@ class RunDir:
     def config(self) -> Config:
         """The config that the run was trained with."""
         if not self.path.is_dir():
-            raise InputError(f"run '{self.path}' does not exist; `wassermix train ... --out {self.path}` makes one")
+            raise InputError(
+                f"run '{self.path}' does not exist; `wassermix train ... --out {self.path}` makes one"
+            )
         if not self.config_file.exists():
             raise InputError(f"'{self.path}' is not a run directory: it has no config.yaml")
         try:
