@@ -1,0 +1,167 @@
+"""Bounds on counts: what ``hits`` out of ``draws`` prove about a probability; pure functions, float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special, stats
+
+__all__ = [
+    "PairedComparison",
+    "certified_radius",
+    "clopper_pearson_lower",
+    "compare_paired",
+    "exact_interval",
+    "false_certificates",
+    "log_e_value",
+    "smallest_hits",
+    "time_uniform_lower",
+    "union_of_looks_levels",
+    "wilson_interval",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def clopper_pearson_lower(hits: npt.ArrayLike, draws: npt.ArrayLike, alpha: npt.ArrayLike) -> Floats:
+    """The one-sided lower bound ``Beta^-1(alpha; k, n-k+1)``, 0 where ``k = 0``.
+
+    Valid for a number of draws that was fixed in advance. ``hits`` may be fractional (for planning).
+    """
+    k, n, level = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (hits, draws, alpha)))
+    some = np.where(k > 0, k, 1.0)
+    return np.where(k > 0, special.betaincinv(some, n - some + 1, level), 0.0)
+
+
+def certified_radius(probability: npt.ArrayLike, sigma: float) -> Floats:
+    """``sigma * Phi^-1(p)``, and 0 where ``p <= 1/2``: the l2 radius that a class probability proves."""
+    p = np.asarray(probability, dtype=np.float64)
+    return np.asarray(sigma * special.ndtri(np.maximum(p, 0.5)), dtype=np.float64)
+
+
+def log_e_value(
+    hits: npt.ArrayLike, draws: npt.ArrayLike, p0: npt.ArrayLike, *, atom: float = 0.5
+) -> Floats:
+    r"""The logarithm of the mixture e-value against ``p <= p0``.
+
+    .. math:: e = w\,1[k=n]\,p_0^{-n} + (1-w) \int_{p_0}^1
+              \frac{q^k (1-q)^{n-k}}{p_0^k (1-p_0)^{n-k}}\,\pi(q)\,dq
+
+    with ``w = atom`` and the Beta(1/2, 1/2) prior restricted to ``(p0, 1]``. For every true
+    ``p <= p0`` it is a non-negative supermartingale started at 1, so it ever reaches ``1/alpha`` with
+    probability at most ``alpha``, whenever one looks. The integral counts as 0 where ``k <= n*p0``:
+    that only lowers e, and it keeps the incomplete beta function away from underflow.
+    """
+    k, n, p = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (hits, draws, p0)))
+    flawless = np.where(k == n, np.log(atom) - n * np.log(p), -np.inf)
+    above = k > n * p
+    k, n, p = np.where(above, k, 1.0), np.where(above, n, 1.0), np.where(above, p, 0.5)
+    evidence = special.betaln(k + 0.5, n - k + 0.5) + np.log(special.betaincc(k + 0.5, n - k + 0.5, p))
+    prior = special.betaln(0.5, 0.5) + np.log(special.betaincc(0.5, 0.5, p))
+    ratio = evidence - prior - k * np.log(p) - special.xlog1py(n - k, -p)
+    return np.logaddexp(flawless, np.where(above, np.log1p(-atom) + ratio, -np.inf))
+
+
+def time_uniform_lower(
+    hits: npt.ArrayLike, draws: npt.ArrayLike, alpha: float, *, atom: float = 0.5
+) -> Floats:
+    """``inf{p0 : e(p0) < 1/alpha}``: a lower bound that holds at all times at once, however one stops.
+
+    Where e is as large as ``1/alpha`` it falls with ``p0``, so bisection finds the crossing; the lower
+    end of the last bracket is returned.
+    """
+    k, n = np.broadcast_arrays(np.asarray(hits, dtype=np.float64), np.asarray(draws, dtype=np.float64))
+    low, high = np.zeros(k.shape), np.where(n > 0, k / np.maximum(n, 1), 0.0)
+    for _ in range(64):
+        middle = 0.5 * (low + high)
+        inside = middle > 0
+        rejected = inside & (log_e_value(k, n, np.where(inside, middle, 0.5), atom=atom) >= -np.log(alpha))
+        low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
+    return low
+
+
+def smallest_hits(enough: Callable[[Ints], npt.NDArray[np.bool_]], draws: npt.ArrayLike) -> Ints:
+    """The smallest count that is ``enough`` (a condition monotone in the count), ``draws + 1`` if none is."""
+    n = np.asarray(draws, dtype=np.int64)
+    low, high = np.zeros_like(n), n + 1  # the answer lies in [low, high]
+    while np.any(low < high):
+        middle = (low + high) // 2
+        good = (middle > n) | enough(np.minimum(middle, n))
+        low, high = np.where(good, low, np.minimum(middle + 1, high)), np.where(good, middle, high)
+    return high
+
+
+def union_of_looks_levels(looks: int, alpha: float) -> Floats:
+    """Levels of a Clopper-Pearson bound at each look: half of ``alpha`` on the last, the rest spread evenly.
+
+    By the union bound all of them hold at once with probability ``1 - alpha``; simpler than the e-value,
+    dearer in draws, and a cross-check of it.
+    """
+    if looks == 1:
+        return np.array([alpha])
+    return np.append(np.full(looks - 1, 0.5 * alpha / (looks - 1)), 0.5 * alpha)
+
+
+def wilson_interval(count: int, total: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval for a share of ``total`` independent images."""
+    result = stats.binomtest(int(count), int(total)).proportion_ci(confidence, method="wilson")
+    return float(result.low), float(result.high)
+
+
+def exact_interval(count: int, total: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """The two-sided exact (Clopper-Pearson) interval for a share of ``total`` independent images."""
+    result = stats.binomtest(int(count), int(total)).proportion_ci(confidence, method="exact")
+    return float(result.low), float(result.high)
+
+
+def false_certificates(images: int, alpha: float, *, rho: float = 0.05) -> int:
+    """How many of ``images`` certificates may be false, at confidence ``1 - rho``.
+
+    Each is false with probability at most ``alpha`` and their noise is independent, so the count lies
+    stochastically below a binomial one; this is its ``1 - rho`` quantile.
+    """
+    return int(stats.binom.ppf(1 - rho, images, alpha)) if images else 0
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    """Two classifiers (or certifiers) on the same images: who is right where the other is not."""
+
+    both: int
+    first_only: int
+    second_only: int
+    neither: int
+    difference: float
+    """Share of the first minus share of the second."""
+    low: float
+    high: float
+    p_value: float
+    """Exact McNemar: a two-sided binomial test of the discordant images at 1/2."""
+
+
+def compare_paired(
+    first: npt.ArrayLike, second: npt.ArrayLike, *, confidence: float = 0.95
+) -> PairedComparison:
+    """Compare two boolean vectors over the same images.
+
+    The interval of the difference is Agresti and Min's (2005): Wald's after half an image has been
+    added to each cell of the two-by-two table.
+    """
+    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    if a.shape != b.shape or a.ndim != 1 or a.size == 0:
+        raise ValueError(f"a paired comparison needs two equal vectors of flags; got {a.shape} and {b.shape}")
+    first_only, second_only = int(np.sum(a & ~b)), int(np.sum(b & ~a))
+    discordant = first_only + second_only
+    p_value = float(stats.binomtest(first_only, discordant).pvalue) if discordant else 1.0
+    total, plus, minus = a.size + 2.0, first_only + 0.5, second_only + 0.5
+    centre = (plus - minus) / total
+    half = stats.norm.ppf(0.5 + confidence / 2) * np.sqrt((plus + minus) / total - centre**2) / np.sqrt(total)
+    return PairedComparison(
+        both=int(np.sum(a & b)), first_only=first_only, second_only=second_only,
+        neither=int(np.sum(~a & ~b)), difference=(first_only - second_only) / a.size,
+        low=float(centre - half), high=float(centre + half), p_value=p_value,
+    )  # fmt: skip

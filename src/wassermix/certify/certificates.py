@@ -1,0 +1,189 @@
+"""Certificates and what follows from a set of them: certified accuracy with intervals, the average radius."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from wassermix.certify.bounds import exact_interval, false_certificates, wilson_interval
+from wassermix.certify.settings import CertifySettings, default_radii
+from wassermix.errors import InputError
+
+__all__ = ["Certificate", "Certificates", "CertifiedAccuracy"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proved about one image: the smoothed classifier says ``predicted`` within ``radius`` (l2).
+
+    ``predicted`` is -1 where nothing is proved (abstained, or in evaluation mode not the label). The
+    certificate follows from ``draws``, ``hits`` and ``mode`` alone.
+    """
+
+    index: int
+    label: int | None
+    predicted: int
+    radius: float
+    draws: int
+    hits: int
+    mode: str
+    seconds: float = 0.0
+
+    @property
+    def correct(self) -> bool:
+        """Whether the proved class is the label."""
+        return self.label is not None and self.predicted == self.label
+
+
+@dataclass(frozen=True)
+class CertifiedAccuracy:
+    """The share of all images that are right within ``radius``, with its 95% Wilson interval."""
+
+    radius: float
+    accuracy: float
+    low: float
+    high: float
+    count: int
+    images: int
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """The certificates of a set of images, one row an image.
+
+    Tensors of shape (n,): ``index``, ``predicted``, ``radius`` (float64); ``label`` and ``correct``
+    where labels are known; ``draws``, ``hits`` and ``seconds`` where recorded (the logs of others
+    lack them, and their ``settings``).
+    """
+
+    index: Tensor
+    predicted: Tensor
+    radius: Tensor
+    label: Tensor | None = None
+    correct: Tensor | None = None
+    draws: Tensor | None = None
+    hits: Tensor | None = None
+    seconds: Tensor | None = None
+    settings: CertifySettings | None = None
+
+    @staticmethod
+    def of(rows: Sequence[Certificate], settings: CertifySettings) -> Certificates:
+        """Gather single certificates, in the order given."""
+        labels = [row.label for row in rows]
+        known = bool(rows) and all(label is not None for label in labels)
+        return Certificates(
+            index=torch.tensor([row.index for row in rows], dtype=torch.int64),
+            predicted=torch.tensor([row.predicted for row in rows], dtype=torch.int64),
+            radius=torch.tensor([row.radius for row in rows], dtype=torch.float64),
+            label=torch.tensor(labels, dtype=torch.int64) if known else None,
+            correct=torch.tensor([row.correct for row in rows], dtype=torch.bool) if known else None,
+            draws=torch.tensor([row.draws for row in rows], dtype=torch.int64),
+            hits=torch.tensor([row.hits for row in rows], dtype=torch.int64),
+            seconds=torch.tensor([row.seconds for row in rows], dtype=torch.float64),
+            settings=settings,
+        )
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, position: int) -> Certificate:
+        return Certificate(
+            index=int(self.index[position]),
+            label=None if self.label is None else int(self.label[position]),
+            predicted=int(self.predicted[position]),
+            radius=float(self.radius[position]),
+            draws=-1 if self.draws is None else int(self.draws[position]),
+            hits=-1 if self.hits is None else int(self.hits[position]),
+            mode="unknown" if self.settings is None else self.settings.mode,
+            seconds=0.0 if self.seconds is None else float(self.seconds[position]),
+        )
+
+    def __iter__(self) -> Iterator[Certificate]:
+        return (self[position] for position in range(len(self)))
+
+    def __repr__(self) -> str:
+        abstained = int((self.predicted < 0).sum())
+        spent = "" if self.draws is None else f", mean draws {self.draws.double().mean():.0f}"
+        settings = self.settings or "settings unknown"
+        return f"Certificates({len(self)} images, {abstained} abstained{spent}, {settings})"
+
+    def certified_accuracy(self, radii: Sequence[float] | None = None) -> list[CertifiedAccuracy]:
+        """The share with the right class and ``radius >= r`` among *all* images, for each r.
+
+        In ``grid`` mode a radius is known at the points of its grid only: others are refused.
+        """
+        right, proved = self._right(), self.radius.numpy()
+        chosen = self._radii(radii)
+        counts = [int(np.sum(right & (proved >= r))) for r in chosen]
+        return [_accuracy(r, count, len(right)) for r, count in zip(chosen, counts)]
+
+    @property
+    def acr(self) -> float:
+        """The average certified radius ``mean(radius * correct)``; not of a grid, which rounds radii down."""
+        if self.settings is not None and self.settings.mode == "grid":
+            raise InputError("mode 'grid' has no average certified radius; certify with 'fixed' or 'tolerance'")
+        return float(np.mean(self.radius.numpy() * self._right()))
+
+    def curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """The certified accuracy as a step function: radii in order, and the share certified up to each."""
+        radii = np.unique(np.append(0.0, self.radius.numpy()[self._right()]))
+        return radii, np.array([np.mean(self._right() & (self.radius.numpy() >= r)) for r in radii])
+
+    def summary(self) -> dict[str, Any]:
+        """Plain values for JSON: every parameter, the table, draws, saving, and the statement on the set."""
+        s, draws = self.settings, self.draws
+        assert s is not None, "a log of others has no summary of its own"
+        assert draws is not None, "a log of others has no draws"
+        mean, median = float(np.mean(draws.numpy())), float(np.median(draws.numpy()))
+        spent = mean + (s.n0 if s.picks_class else 0)
+        return {
+            **s.as_dict(),
+            "images": len(self),
+            "certified": [_plain(row) for row in self.certified_accuracy()],
+            "acr": None if s.mode == "grid" else self.acr,
+            "abstained": int((self.predicted < 0).sum()),
+            "draws": {"mean": mean, "median": median, "total": int(draws.sum())},
+            "saving": (s.n0 + s.n) / spent,
+            "expected_false": s.alpha * len(self),
+            "statement": self._statement(),
+            "seconds": 0.0 if self.seconds is None else float(self.seconds.sum()),
+        }
+
+    def _statement(self) -> str:
+        assert self.settings is not None
+        images, alpha = len(self), self.settings.alpha
+        false = false_certificates(images, alpha)
+        return (
+            f"each certificate is false with probability at most {alpha:g}; of these {images} at most "
+            f"{alpha * images:g} are expected to be, and at most {false} are, with 95% confidence"
+        )
+
+    def _right(self) -> np.ndarray:
+        if self.correct is None:
+            raise InputError("certified accuracy needs labels; give y to certify")
+        return self.correct.numpy()
+
+    def _radii(self, radii: Sequence[float] | None) -> tuple[float, ...]:
+        s = self.settings
+        if radii is None:
+            return s.radii if s is not None else default_radii(0.5)
+        off = [r for r in radii if s is not None and s.mode == "grid" and r not in s.radii]
+        if off:
+            grid = ", ".join(f"{r:g}" for r in s.radii) if s is not None else ""
+            raise InputError(f"radius {off[0]:g} is not on the grid {grid} ; certify with it")
+        return tuple(radii)
+
+
+def _accuracy(radius: float, count: int, images: int) -> CertifiedAccuracy:
+    low, high = wilson_interval(count, images)
+    return CertifiedAccuracy(float(radius), count / images, low, high, count, images)
+
+
+def _plain(row: CertifiedAccuracy) -> dict[str, Any]:
+    exact = exact_interval(row.count, row.images)
+    return {**asdict(row), "exact_low": exact[0], "exact_high": exact[1]}

@@ -1,0 +1,127 @@
+"""Noise votes: what a model says about noisy copies of images, in seeded blocks and fixed shapes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from wassermix.certify.settings import BLOCK, Backend, CertifySettings
+from wassermix.errors import InputError
+from wassermix.modes import Classifier, evaluating
+from wassermix.streams import stream_seed
+
+__all__ = ["NoiseBlock", "Voter", "compiler_exists", "resolve_backend", "voting"]
+
+Purpose = Literal["pick", "count", "predict"]
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseBlock:
+    """128 draws of noise around one image; the noise is a function of (seed, purpose, index, block) alone."""
+
+    x: Tensor
+    index: int
+    purpose: Purpose
+    block: int
+
+
+Voter = Callable[[Sequence[NoiseBlock]], npt.NDArray[np.int64]]
+"""Takes at most a batch of blocks to the predicted classes, shape (blocks, 128)."""
+
+
+def compiler_exists() -> bool:
+    """Whether a C++ compiler that ``torch.compile`` could use is on the path."""
+    return any(shutil.which(name) for name in ("g++", "c++", "clang++", "cl"))
+
+
+def resolve_backend(backend: Backend) -> Backend:
+    """``auto`` is ``compile`` where a compiler exists, else ``eager``; ``compile`` needs one."""
+    if backend == "auto":
+        return "compile" if compiler_exists() else "eager"
+    if backend == "compile" and not compiler_exists():
+        raise InputError(
+            "certify: backend 'compile' needs a C++ compiler and none is on the path; "
+            "install g++ or use backend 'eager'"
+        )
+    return backend
+
+
+@contextmanager
+def voting(model: Classifier, shape: Sequence[int], settings: CertifySettings) -> Iterator[Voter]:
+    """A voter for ``model`` on inputs of ``shape``; eval mode inside, the mode found restored after.
+
+    All forwards have the shape ``(batch_size, *shape)``, the last one padded, and images are laid out
+    channels-last, which convolutions on a CPU run about twice as fast; the model itself is not touched.
+    """
+    device = _device(model)
+    forward = _compiled(model) if resolve_backend(settings.backend) == "compile" else model
+    with ExitStack() as stack:
+        stack.enter_context(evaluating(model))
+        stack.enter_context(torch.no_grad())
+        if settings.precision == "bfloat16":
+            stack.enter_context(torch.autocast(device.type, dtype=torch.bfloat16))
+        yield _Votes(forward, tuple(shape), settings, device=device)
+
+
+class _Votes:
+    """The buffers and the generator that a voter reuses from call to call."""
+
+    def __init__(
+        self, forward: Classifier, shape: tuple[int, ...], settings: CertifySettings, *, device: torch.device
+    ) -> None:
+        layout = torch.channels_last if len(shape) == 3 else torch.contiguous_format
+        self.dtype = torch.float64 if settings.precision == "float64" else torch.float32
+        self.forward, self.sigma, self.seed = forward, settings.sigma, settings.seed
+        self.blocks = settings.batch_size // BLOCK
+        self.generator = torch.Generator(device=device)
+        self.noise = torch.empty((BLOCK, *shape), dtype=self.dtype, device=device)
+        self.batch = torch.empty(
+            (settings.batch_size, *shape), dtype=self.dtype, device=device, memory_format=layout
+        ).zero_()
+
+    def __call__(self, blocks: Sequence[NoiseBlock]) -> npt.NDArray[np.int64]:
+        assert 0 < len(blocks) <= self.blocks, f"{len(blocks)} blocks for a batch of {self.blocks}"
+        for position, block in enumerate(blocks):
+            self._fill(self.batch[position * BLOCK : (position + 1) * BLOCK], block)
+        logits = self.forward(self.batch)
+        _check_logits(logits, len(self.batch))
+        # arg-max takes the first of equal logits, on every device
+        classes = logits[: len(blocks) * BLOCK].argmax(dim=1).reshape(len(blocks), BLOCK)
+        return np.asarray(classes.cpu().numpy(), dtype=np.int64)
+
+    def _fill(self, rows: Tensor, block: NoiseBlock) -> None:
+        self.generator.manual_seed(stream_seed(self.seed, "certify", block.purpose, block.index, block.block))
+        self.noise.normal_(generator=self.generator)
+        torch.add(block.x.to(self.noise), self.noise, alpha=self.sigma, out=rows)
+
+
+def _device(model: Classifier) -> torch.device:
+    """Where the model lives: its first parameter or buffer; the CPU for a plain function."""
+    if isinstance(model, nn.Module):
+        for tensor in (*model.parameters(), *model.buffers()):
+            return tensor.device
+    return torch.device("cpu")
+
+
+def _compiled(model: Classifier) -> Classifier:
+    """The model compiled with its weights frozen into the kernels (inference only)."""
+    compiled: Classifier = torch.compile(model, dynamic=False, options={"freezing": True})
+    return compiled
+
+
+def _check_logits(logits: Tensor, rows: int) -> None:
+    if logits.ndim != 2 or logits.shape[0] != rows:
+        raise InputError(
+            f"certify: the model gave an output of shape {tuple(logits.shape)} for {rows} inputs; "
+            f"expected logits of shape ({rows}, classes)"
+        )
+    if torch.isnan(logits).any():
+        raise InputError("certify: the model gives NaN on noisy inputs, so its votes mean nothing")
