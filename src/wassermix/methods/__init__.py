@@ -1,20 +1,46 @@
 """Training methods: which loss for this batch?"""
 
+from wassermix.methods.augmix import AugMix
 from wassermix.methods.batch import Batch
+from wassermix.methods.compatible import compatible
 from wassermix.methods.consistency import Consistency
 from wassermix.methods.erm import ERM
 from wassermix.methods.gaussian import Gaussian
 from wassermix.methods.macer import MACER
 from wassermix.methods.method import Method
+from wassermix.methods.pgd import PGDTraining
+from wassermix.methods.smoothadv import SmoothAdv
+from wassermix.methods.smoothmix import SmoothMix
 from wassermix.methods.stability import Stability
+from wassermix.methods.trades import TRADES
 
 METHODS: dict[str, type[Method]] = {
     "erm": ERM,
+    "pgd": PGDTraining,
+    "trades": TRADES,
+    "augmix": AugMix,
     "gaussian": Gaussian,
     "stability": Stability,
+    "smoothadv": SmoothAdv,
     "macer": MACER,
     "consistency": Consistency,
+    "smoothmix": SmoothMix,
 }
 """Name in a config -> method; the constructor's keyword arguments are the config's keys."""
 
-__all__ = ["ERM", "MACER", "METHODS", "Batch", "Consistency", "Gaussian", "Method", "Stability"]
+__all__ = [
+    "ERM",
+    "MACER",
+    "METHODS",
+    "TRADES",
+    "AugMix",
+    "Batch",
+    "Consistency",
+    "Gaussian",
+    "Method",
+    "PGDTraining",
+    "SmoothAdv",
+    "SmoothMix",
+    "Stability",
+    "compatible",
+]

@@ -91,14 +91,13 @@ def _merged(base: Mapping[str, Any], *patches: Mapping[str, Any]) -> dict[str, A
     for patch in patches:
         for key, value in patch.items():
             old = result.get(key)
-            result[key] = {**old, **value} if _extends(value, old) else value
+            kept = old if isinstance(old, Mapping) and _extends(value, old) else {}
+            result[key] = {**kept, **value} if isinstance(value, Mapping) else value
     return result
 
 
-def _extends(value: object, old: object) -> bool:
-    if not isinstance(value, Mapping) or not isinstance(old, Mapping):
-        return False
-    return "name" not in value or value["name"] == old.get("name")
+def _extends(value: object, old: Mapping[str, Any]) -> bool:
+    return isinstance(value, Mapping) and value.get("name", old.get("name")) == old.get("name")
 
 
 def _stems(folder: str) -> tuple[str, ...]:
