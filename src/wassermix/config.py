@@ -19,6 +19,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
 from wassermix.errors import InputError
+from wassermix.imports import import_object
 
 __all__ = [
     "Config",
@@ -35,7 +36,12 @@ M = typing.TypeVar("M", bound=BaseModel)
 CONTEXT = {"self", "num_classes", "shape", "embed", "generator", "device", "mean", "std", "root", "progress"}
 """Arguments that the engine supplies; they are never keys of a config."""
 
-SHORTHANDS = ("data", "model", "method", "augment", "regularizer", "embed", "schedule")
+FAMILIES = ("data", "model", "method", "augment", "regularizer", "embed")
+"""Sections that configure a component by its constructor."""
+
+FRACTION = re.compile(r"\s*\d+(\.\d+)?\s*/\s*\d+(\.\d+)?\s*")
+
+SHORTHANDS = (*FAMILIES, "schedule")
 """Sections for which ``key=value`` means ``key.name=value``."""
 
 Section = dict[str, Any]
@@ -51,9 +57,9 @@ class Options(BaseModel):
 class Optimizer(Options):
     """Stochastic gradient descent with momentum."""
 
-    lr: float = Field(0.01, gt=0)
-    momentum: float = Field(0.9, ge=0, lt=1)
-    weight_decay: float = Field(1e-4, ge=0)
+    lr: float = Field(default=0.01, gt=0)
+    momentum: float = Field(default=0.9, ge=0, lt=1)
+    weight_decay: float = Field(default=1e-4, ge=0)
     nesterov: bool = False
 
 
@@ -62,8 +68,8 @@ class Schedule(Options):
 
     name: Literal["step", "onecycle", "cosine", "constant"] = "step"
     drops: tuple[float, ...] = (1 / 3, 2 / 3)
-    factor: float = Field(0.1, gt=0, le=1)
-    warm_up: float = Field(0.3, gt=0, lt=1)
+    factor: float = Field(default=0.1, gt=0, le=1)
+    warm_up: float = Field(default=0.3, gt=0, lt=1)
 
     @field_validator("drops")
     @classmethod
@@ -76,7 +82,7 @@ class Schedule(Options):
 class Transform(Options):
     """Random crops (padding in pixels) and left-right flips of training images."""
 
-    crop: int = Field(0, ge=0)
+    crop: int = Field(default=0, ge=0)
     flip: bool = False
 
 
@@ -89,17 +95,17 @@ class Config(Options):
     augment: Section | None = None
     regularizer: Section | None = None
     embed: Section | None = None
-    epochs: int = Field(10, ge=1)
-    updates: int | None = Field(None, ge=1)
+    epochs: int = Field(default=10, ge=1)
+    updates: int | None = Field(default=None, ge=1)
     budget: str | None = None
-    batch_size: int = Field(256, ge=1)
-    updates_per_batch: int = Field(1, ge=1)
+    batch_size: int = Field(default=256, ge=1)
+    updates_per_batch: int = Field(default=1, ge=1)
     optimizer: Optimizer = Optimizer()
     schedule: Schedule = Schedule()
     transform: Transform = Transform()
     seed: int = 0
     device: str = "auto"
-    workers: int = Field(0, ge=0)
+    workers: int = Field(default=0, ge=0)
     tensorboard: bool = False
 
     @field_validator("budget")
@@ -121,7 +127,9 @@ def build_config(recipe: Mapping[str, Any], overrides: Mapping[str, Any] | None 
     if "sigma" in raw:  # the one option that has a short name at the top
         sigma = raw.pop("sigma")
         raw["method"] = {**raw.get("method", {}), "sigma": sigma}
-    for family in _families():
+    if raw.get("embed") is None and _interpolates(raw):
+        raw["embed"] = {"name": "pca"}
+    for family in FAMILIES:
         if raw.get(family) is not None:
             raw[family] = resolve_section(family, raw[family])
     return _validated(Config, raw, where="")
@@ -147,7 +155,7 @@ def apply_overrides(recipe: Mapping[str, Any], overrides: Mapping[str, Any]) -> 
 
 def parse_value(text: str) -> Any:
     """A value from the command line: YAML, and fractions such as ``8/255``."""
-    if re.fullmatch(r"\s*\d+(\.\d+)?\s*/\s*\d+(\.\d+)?\s*", text):
+    if FRACTION.fullmatch(text):
         above, below = text.split("/")
         return float(above) / float(below)
     return yaml.safe_load(text)
@@ -168,16 +176,51 @@ def config_hash(config: Config) -> str:
 
 def resolve_section(family: str, section: Mapping[str, Any]) -> Section:
     """One component's section with its name checked and its defaults filled in."""
-    options = {
-        key: parse_value(value) if isinstance(value, str) and "/" in value and key != "name" else value
-        for key, value in section.items()
-    }
+    options = {key: _fraction(value) if key != "name" else value for key, value in section.items()}
     name = options.pop("name", None)
-    factory = _factory(family, name)
-    if factory is None:  # the user's own: its options are its own business
+    if not isinstance(name, str):
+        raise InputError(
+            f"config section '{family}' has no name, such as {family}={next(iter(registry(family)))}"
+        )
+    if family == "model" and ":" in name:  # its options are its own business
         return {"name": name, **options}
-    schema = _schema(factory, f"{family}-{name}")
+    schema = create_model(f"{family}-{name}", __base__=Options, **option_fields(component(family, name)))
     return {"name": name, **_validated(schema, options, where=f"{family}.").model_dump(mode="json")}
+
+
+def component(family: str, name: str) -> Callable[..., Any]:
+    """The class or function behind a section's name; ``package.module:object`` is the user's own."""
+    known = registry(family)
+    if family == "data":  # one function reads them all, and judges the name itself
+        return known["data"]
+    if name in known:
+        return known[name]
+    if ":" in name:
+        found: Callable[..., Any] = import_object(name, what=family)
+        return found
+    raise InputError(
+        f"{family} '{name}' is unknown; {_nearest(name, known)}, or your own package.module:object"
+    )
+
+
+def registry(family: str) -> Mapping[str, Callable[..., Any]]:
+    """The shipped components of a family by name; imported late, for ``--help`` to answer at once."""
+    from wassermix.augment import AUGMENTERS
+    from wassermix.data import load_data
+    from wassermix.embed import EMBEDDINGS
+    from wassermix.methods import METHODS
+    from wassermix.models import MODELS
+    from wassermix.regularize import REGULARIZERS
+
+    families: dict[str, Mapping[str, Callable[..., Any]]] = {
+        "data": {"data": load_data},
+        "model": MODELS,
+        "method": METHODS,
+        "augment": AUGMENTERS,
+        "regularizer": REGULARIZERS,
+        "embed": EMBEDDINGS,
+    }
+    return families[family]
 
 
 def option_fields(factory: Callable[..., Any]) -> dict[str, Any]:
@@ -191,43 +234,14 @@ def option_fields(factory: Callable[..., Any]) -> dict[str, Any]:
     }
 
 
-def _families() -> dict[str, Callable[[], Mapping[str, Callable[..., Any]]]]:
-    from wassermix.augment import AUGMENTERS
-    from wassermix.data import DATASETS
-    from wassermix.embed import EMBEDDINGS
-    from wassermix.methods import METHODS
-    from wassermix.models import MODELS
-    from wassermix.regularize import REGULARIZERS
-
-    return {
-        "data": lambda: DATASETS,
-        "model": lambda: MODELS,
-        "method": lambda: METHODS,
-        "augment": lambda: AUGMENTERS,
-        "regularizer": lambda: REGULARIZERS,
-        "embed": lambda: EMBEDDINGS,
-    }
+def _interpolates(raw: Mapping[str, Any]) -> bool:
+    """Whether anything in the config wants an embedding."""
+    name = (raw.get("augment") or {}).get("name")
+    return name == "geodesic" or raw.get("regularizer") is not None
 
 
-def _factory(family: str, name: object) -> Callable[..., Any] | None:
-    registry = _families()[family]()
-    if not isinstance(name, str):
-        raise InputError(
-            f"config section '{family}' has no name; choose one of {', '.join(sorted(registry))}"
-        )
-    if name in registry:
-        return registry[name]
-    if _is_own(family, name):
-        return None
-    raise InputError(f"{family} '{name}' is unknown; {_nearest(name, registry)}")
-
-
-def _is_own(family: str, name: str) -> bool:
-    return ":" in name or (family == "data" and ("/" in name or "." in name))
-
-
-def _schema(factory: Callable[..., Any], title: str) -> type[BaseModel]:
-    return create_model(title, __base__=Options, **option_fields(factory))
+def _fraction(value: Any) -> Any:
+    return parse_value(value) if isinstance(value, str) and FRACTION.fullmatch(value) else value
 
 
 def _validated(schema: type[M], values: Mapping[str, Any], *, where: str) -> M:

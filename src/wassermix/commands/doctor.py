@@ -12,7 +12,7 @@ from rich.table import Table
 
 import wassermix
 from wassermix.commands.console import console
-from wassermix.data import search_folders
+from wassermix.data import data_folders
 
 __all__ = ["run_doctor"]
 
@@ -47,7 +47,7 @@ def run_doctor() -> None:
     table.add_row("threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores")
     for name, (module, extra, use) in OPTIONAL.items():
         table.add_row(f"{name} ({use})", _optional(name, module, extra))
-    for folder in search_folders():
+    for folder in data_folders():
         table.add_row("data folder", f"{folder} ({'exists' if folder.is_dir() else 'not there'})")
     console.print(table)
 

@@ -9,7 +9,6 @@ import torch
 
 from wassermix.data import Dataset, Split, load_data
 from wassermix.engine import RunDir, load_dataset, make_model
-from wassermix.engine.build import device_of
 from wassermix.errors import InputError
 from wassermix.foreign import load_foreign_model
 from wassermix.modes import Classifier
@@ -51,7 +50,6 @@ def load_target(
     dataset = load_dataset(config)
     network = make_model(config, dataset)
     directory.load_weights(network)
-    network.to(device_of(config), memory_format=torch.channels_last)
     return Target(run, network.eval(), dataset, _split(dataset, split), split, config.sigma)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,17 +10,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from wassermix.augment import AUGMENTERS
-from wassermix.config import Config, Section
+from wassermix.config import Config, Section, component
 from wassermix.data import Dataset, load_data
-from wassermix.embed import EMBEDDINGS, fit_rows, load_embedding
+from wassermix.embed import Embedding, fit_rows, load_embedding
 from wassermix.errors import InputError
-from wassermix.methods import METHODS, Method, compatible
+from wassermix.methods import Method, compatible
 from wassermix.models import build_model
-from wassermix.regularize import REGULARIZERS
-from wassermix.streams import stream_seed
 
-__all__ = ["Parts", "build_parts", "device_of", "fit_embedding", "load_dataset", "make_model"]
+__all__ = ["Parts", "build_parts", "device_of", "load_dataset", "make_model"]
 
 
 @dataclass
@@ -31,20 +29,20 @@ class Parts:
     method: Method
     augment: Any
     regularizer: Any
-    embed: Any
+    embed: Embedding | None
 
 
 def build_parts(config: Config, *, embedding_file: Path | None = None) -> Parts:
-    """Everything a config names, ready to train; what cannot be combined is refused here."""
+    """Everything a config names, ready to train; what cannot be combined is refused here.
+
+    ``embedding_file`` is read instead of fitting the embedding again, where it exists.
+    """
     data = load_dataset(config)
-    method = METHODS[config.method["name"]](**_options(config.method))
-    embed = fit_embedding(config, data, embedding_file) if needs_embedding(config) else None
-    augment = _augmenter(config.augment, data, embed)
-    regularizer = (
-        REGULARIZERS[config.regularizer["name"]](**_options(config.regularizer))
-        if config.regularizer
-        else None
-    )
+    embed = _embedding(config, data, embedding_file) if config.embed is not None else None
+    context = {"num_classes": data.num_classes, "shape": data.shape, "embed": embed}
+    method = _made("method", config.method, context)
+    augment = _made("augment", config.augment, context)
+    regularizer = _made("regularizer", config.regularizer, context)
     reason = compatible(method, augment, regularizer)
     if reason:
         raise InputError(reason)
@@ -58,15 +56,22 @@ def load_dataset(config: Config) -> Dataset:
 
 def make_model(config: Config, data: Dataset) -> nn.Module:
     """A fresh model; its random start depends on the seed alone and leaves the global stream untouched."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(stream_seed(config.seed, "init"))
-        model = build_model(
-            config.model["name"],
-            shape=data.shape,
-            num_classes=data.num_classes,
-            options=_options(config.model),
-        )
-    return model.to(device_of(config), memory_format=torch.channels_last)
+    mean, std = data.statistics()
+    model = build_model(
+        config.model["name"],
+        shape=data.shape,
+        num_classes=data.num_classes,
+        mean=mean,
+        std=std,
+        seed=config.seed,
+        **_options(config.model),
+    )
+    return in_fast_layout(model).to(device_of(config))
+
+
+def in_fast_layout(model: nn.Module) -> nn.Module:
+    """The model with channels last in memory: on CPUs its convolutions are up to twice as fast."""
+    return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
 def device_of(config: Config) -> torch.device:
@@ -77,27 +82,21 @@ def device_of(config: Config) -> torch.device:
     return torch.device(name)
 
 
-def needs_embedding(config: Config) -> bool:
-    """Whether anything in this config interpolates."""
-    uses = config.augment is not None and config.augment["name"] in ("geodesic",)
-    return uses or config.regularizer is not None
-
-
-def fit_embedding(config: Config, data: Dataset, file: Path | None) -> Any:
+def _embedding(config: Config, data: Dataset, file: Path | None) -> Embedding:
     """The embedding, fitted on training samples only (never on held-out or test ones)."""
     if file is not None and file.exists():
         return load_embedding(file)
-    section = config.embed or {"name": "pca"}
-    embed = EMBEDDINGS[section["name"]](**_options(section))
-    return fit_rows(embed, data.train, seed=config.seed)
+    return fit_rows(_made("embed", config.embed, {}), data.train, seed=config.seed)
 
 
-def _augmenter(section: Section | None, data: Dataset, embed: Any) -> Any:
+def _made(family: str, section: Section | None, context: dict[str, Any]) -> Any:
+    """The component of a section, given those parts of the context that its constructor names."""
     if section is None:
         return None
-    factory = AUGMENTERS[section["name"]]
-    context = {"embed": embed} if section["name"] == "geodesic" else {}
-    return factory(num_classes=data.num_classes, **context, **_options(section))
+    factory = component(family, section["name"])
+    named = inspect.signature(factory).parameters
+    wanted = {key: value for key, value in context.items() if key in named}
+    return factory(**wanted, **_options(section))
 
 
 def _options(section: Section) -> dict[str, Any]:

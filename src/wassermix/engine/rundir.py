@@ -123,7 +123,7 @@ class RunDir:
 
     def _architecture(self) -> str:
         with safe_open(self.weights_file, framework="pt") as file:
-            return (file.metadata() or {}).get("architecture", "unknown")
+            return str((file.metadata() or {}).get("architecture", "unknown"))
 
     def save_state(self, state: dict[str, Any]) -> None:
         """Write the training state in one step."""

@@ -1,0 +1,23 @@
+"""``python -m benchmarks [NAME ...]``: all benchmarks, or those named; each writes results/NAME.json."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+NAMES = ("training", "transport", "certify", "augment")
+
+
+def main() -> None:
+    chosen = sys.argv[1:] or NAMES
+    for name in chosen:
+        if name not in NAMES:
+            sys.exit(f"benchmark '{name}' is unknown; expected one of {', '.join(NAMES)}")
+    sys.argv = sys.argv[:1]  # each benchmark reads its own options, none by default
+    for name in chosen:
+        print(f"== {name}", flush=True)
+        importlib.import_module(f"benchmarks.{name}").main()
+
+
+if __name__ == "__main__":
+    main()
