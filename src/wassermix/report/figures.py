@@ -1,0 +1,233 @@
+"""The report's pictures as matplotlib figures, usable alone; no global plotting state is touched.
+
+>>> figure = certified_curves([Curve("ours", r, accuracy, low, high)])
+>>> figure.savefig("curve.png")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from wassermix.report.records import Audited, Floats, PairCurve, Rows
+from wassermix.report.statistics import exact_interval
+
+__all__ = [
+    "Curve",
+    "certified_curves",
+    "curve_of_rows",
+    "mean_geodesics",
+    "pair_matrix",
+    "pair_values",
+    "predicted_shares",
+    "training_curves",
+]
+
+INK, FAINT, PAPER = "#1d2330", "#d5d9e2", "#fefefd"
+SERIES = ("#0072b3", "#d55e01", "#009e74", "#cc79a8", "#e69f01", "#56b4ea", "#8c6d31", "#6f6f70")
+"""Okabe and Ito's colours, told apart with any colour vision; each is unique so a page can restyle it."""
+DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+WIDTH, HEIGHT = 5.4, 3.5
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A labelled line with an interval at each point; arrays ``(points,)``."""
+
+    label: str
+    x: Floats
+    y: Floats
+    low: Floats
+    high: Floats
+    stepped: bool = False
+
+
+def curve_of_rows(label: str, rows: Rows, points: int = 200) -> Curve:
+    """Certified accuracy over the radius, from a log, with exact 95% intervals."""
+    radii = np.linspace(0, max(float(rows.radius.max()), 1e-6) * 1.02, points)
+    counts = [int(rows.certified(radius).sum()) for radius in radii]
+    bounds = {count: exact_interval(count, len(rows)) for count in set(counts)}
+    low, high = np.array([bounds[count] for count in counts]).T
+    return Curve(label, radii, np.array(counts) / len(rows), low, high, stepped=True)
+
+
+def certified_curves(curves: Sequence[Curve]) -> Figure:
+    """Certified accuracy over the radius, a line a run, its 95% interval as a band."""
+    figure, axes = _one()
+    for number, curve in enumerate(curves):
+        _line(axes, curve, number, marker="" if curve.stepped else "o")
+    axes.set_ylim(0, 1.02)
+    axes.set_xlim(left=0)
+    _dress(axes, "radius (ℓ2, data scale)", "certified accuracy", percent=True)
+    _legend(axes, len(curves))
+    return figure
+
+
+def mean_geodesics(audits: Mapping[str, Audited], measure: str = "kl") -> Figure:
+    """The performance geodesic: mean of ``measure`` over pairs along t; the band holds 80% of the pairs."""
+    figure, axes = _one()
+    for number, (label, audit) in enumerate(audits.items()):
+        t = audit.pairs[0].t
+        values = np.stack([np.interp(t, pair.t, getattr(pair, measure)) for pair in audit.pairs])
+        low, high = np.quantile(values, (0.1, 0.9), axis=0)
+        _line(axes, Curve(label, t, values.mean(0), low, high), number)
+    axes.set_xlim(0, 1)
+    words = {"kl": "KL to the mixed label (nats)", "loss": "cross-entropy (nats)", "accuracy": "accuracy"}
+    _dress(
+        axes, "t: from the source class (0) to the target (1)", words[measure], percent=measure == "accuracy"
+    )
+    axes.set_ylim(bottom=0)
+    _legend(axes, len(audits))
+    return figure
+
+
+def predicted_shares(audit: Audited) -> Figure:
+    """What the model says along t, mean over pairs: the source class, the target class, or a third."""
+    figure, axes = _one()
+    t = audit.pairs[0].t
+    names = (("as_source", "source"), ("as_target", "target"), ("as_other", "another class"))
+    for number, (key, label) in enumerate(names):
+        values = np.stack([np.interp(t, pair.t, getattr(pair, key)) for pair in audit.pairs])
+        mean = values.mean(0)
+        _line(axes, Curve(label, t, mean, mean, mean), (0, 2, 1)[number])
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1.02)
+    _dress(axes, "t: from the source class (0) to the target (1)", "share of predictions", percent=True)
+    _legend(axes, 3)
+    return figure
+
+
+def pair_values(pair: PairCurve) -> dict[str, float]:
+    """The numbers of one pair that a matrix can show."""
+    return {
+        "total_variation": pair.total_variation,
+        "accuracy": float(np.trapezoid(pair.accuracy, pair.t) / (pair.t[-1] - pair.t[0]))
+        if len(pair.t) > 1
+        else float(pair.accuracy[0]),
+        "kl": float(pair.kl.max()),
+    }
+
+
+def pair_matrix(audit: Audited, measure: str = "total_variation", *, top: float | None = None) -> Figure:
+    """A heat map of ``measure`` (total_variation, accuracy or kl), rows the source, columns the target."""
+    classes = sorted({name for pair in audit.pairs for name in (pair.source, pair.target)}, key=_natural)
+    grid = np.full((len(classes), len(classes)), np.nan)
+    for pair in audit.pairs:
+        grid[classes.index(pair.source), classes.index(pair.target)] = pair_values(pair)[measure]
+    upper = top or max(float(np.nanmax(grid)), 1e-9)
+    figure = Figure(figsize=(WIDTH, WIDTH * 0.86), layout="constrained")
+    figure.patch.set_alpha(0)
+    axes = figure.add_subplot()
+    colours = colormaps["cividis_r" if measure == "accuracy" else "cividis"]
+    mesh = axes.pcolormesh(
+        np.ma.masked_invalid(grid), cmap=colours, vmin=0, vmax=upper, edgecolors=PAPER, lw=0.8
+    )
+    _label_cells(axes, grid, upper, colours)
+    axes.invert_yaxis()
+    axes.set_xticks(np.arange(len(classes)) + 0.5, classes, rotation=0 if _short(classes) else 60)
+    axes.set_yticks(np.arange(len(classes)) + 0.5, classes)
+    _dress(axes, "target class", "source class")
+    axes.grid(False)
+    bar = figure.colorbar(mesh, ax=axes, shrink=0.9)
+    bar.ax.tick_params(colors=INK, labelsize=9, length=0)
+    bar.outline.set_visible(False)  # type: ignore[operator]
+    return figure
+
+
+def training_curves(metrics: Mapping[str, Sequence[Mapping[str, float]]], key: str) -> Figure:
+    """One number of metrics.jsonl over the epochs, a line a run that has it."""
+    figure, axes = _one()
+    for number, (label, lines) in enumerate(metrics.items()):
+        points = [(line.get("epoch", i + 1), line[key]) for i, line in enumerate(lines) if key in line]
+        if points:
+            x, y = np.array(points, dtype=np.float64).T
+            _line(axes, Curve(label, x, y, y, y), number, marker="o" if len(x) < 4 else "")
+    _dress(axes, "epoch", key, percent="accuracy" in key)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _legend(axes, len(metrics))
+    return figure
+
+
+def _one() -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    figure.patch.set_alpha(0)
+    return figure, figure.add_subplot()
+
+
+def _line(axes: Axes, curve: Curve, number: int, marker: str = "") -> None:
+    colour = SERIES[number % len(SERIES)]
+    dash = DASHES[(number // len(SERIES) + number) % len(DASHES)]
+    style = "post" if curve.stepped else None
+    if not np.array_equal(curve.low, curve.high):
+        axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.16, lw=0, step=style)
+    axes.plot(
+        curve.x,
+        curve.y,
+        color=colour,
+        lw=2,
+        linestyle=dash,
+        marker=marker,
+        markersize=4,
+        label=curve.label,
+        drawstyle="steps-post" if curve.stepped else "default",
+    )
+
+
+def _dress(axes: Axes, x: str, y: str, *, percent: bool = False) -> None:
+    axes.patch.set_alpha(0)
+    axes.set_xlabel(x, color=INK, fontsize=10)
+    axes.set_ylabel(y, color=INK, fontsize=10)
+    axes.grid(True, color=FAINT, lw=0.7)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=INK, labelcolor=INK, labelsize=9, length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    if percent:
+        axes.yaxis.set_major_formatter(lambda value, position: f"{100 * value:.0f}%")
+
+
+def _legend(axes: Axes, count: int) -> None:
+    """Beside the lines' room rather than over them: above the axes."""
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=1 if count == 1 else 2 if count < 5 else 3,
+        frameon=False,
+        fontsize=9,
+        labelcolor=INK,
+        borderaxespad=0.2,
+        handlelength=2.6,
+    )
+
+
+def _label_cells(axes: Axes, grid: Floats, upper: float, colours: object) -> None:
+    """A number in each cell where there is room; black or white, whichever stands out."""
+    if len(grid) > 12:
+        return
+    for (row, column), value in np.ndenumerate(grid):
+        if np.isfinite(value):
+            red, green, blue, _ = colours(value / upper)  # type: ignore[operator]
+            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
+            axes.text(
+                column + 0.5,
+                row + 0.5,
+                f"{value:.2f}",
+                ha="center",
+                va="center",
+                fontsize=7.5,
+                color="#ffffff" if dark else "#000000",
+            )
+
+
+def _natural(name: str) -> tuple[int, str]:
+    return (int(name), "") if name.isdigit() else (10**9, name)
+
+
+def _short(classes: Sequence[str]) -> bool:
+    return max(map(len, classes)) * len(classes) <= 40

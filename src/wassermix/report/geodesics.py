@@ -1,0 +1,152 @@
+"""The page's part on audits: mean curves, weakest pairs, matrices, and the data of the morphing slider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from wassermix.report.figures import mean_geodesics, pair_matrix, pair_values, predicted_shares
+from wassermix.report.markup import Safe, data_block, element, escape, join, table
+from wassermix.report.records import Audited, PairCurve, RunRecord
+from wassermix.report.sprites import budgeted_samples, sheet
+from wassermix.report.vector import inline_svg
+
+__all__ = ["audits_of", "explorer", "film_strip", "geodesic_section"]
+
+WEAKEST = 5
+STRIP_SAMPLES, STRIP_TIMES = 3, 11
+
+
+def audits_of(runs: Sequence[RunRecord]) -> dict[str, Audited]:
+    """Every audit that holds at least one pair, under its run's name."""
+    named: dict[str, Audited] = {}
+    for run in runs:
+        for audit in run.audited:
+            if audit.pairs:
+                named[run.name if len(run.audited) == 1 else f"{run.name} · {audit.name}"] = audit
+    return named
+
+
+def geodesic_section(audits: Mapping[str, Audited]) -> Safe:
+    """Curves over t, the pairs where the model is weakest, and a matrix a run."""
+    means = [
+        _figure(
+            mean_geodesics(audits, "kl"),
+            "KL between mixed label and prediction along the geodesics, mean over "
+            "pairs; the band holds 80% of the pairs.",
+        ),
+        _figure(
+            mean_geodesics(audits, "accuracy"),
+            "Accuracy (the nearer class counts as right) along the "
+            "geodesics, mean over pairs; the band holds 80% of the pairs.",
+        ),
+    ]
+    shares = [
+        _figure(
+            predicted_shares(audit), f"{label}: what the model predicts along the geodesics, mean over pairs."
+        )
+        for label, audit in audits.items()
+    ]
+    top = max(pair.total_variation for audit in audits.values() for pair in audit.pairs)
+    matrices = [
+        _figure(
+            pair_matrix(audit, top=top),
+            f"{label}: total variation of the loss along each geodesic; high means "
+            "an uneven path. One colour scale for all runs.",
+        )
+        for label, audit in audits.items()
+    ]
+    return join(
+        [
+            _grid(means),
+            _grid(shares),
+            element("h3", "Where each model is weakest"),
+            weakest_table(audits),
+            _grid(matrices),
+        ]
+    )
+
+
+def weakest_table(audits: Mapping[str, Audited]) -> Safe:
+    """The pairs with the highest peak of KL, for each run."""
+    rows = [_weak_row(label, pair) for label, audit in audits.items() for pair in weakest(audit)[:WEAKEST]]
+    head = ["run", "pair", "highest KL", "at t", "total variation", "mean accuracy", "prediction flips at t"]
+    return table("The pairs of classes between which the loss climbs highest.", head, rows, text=2)
+
+
+def weakest(audit: Audited) -> list[PairCurve]:
+    """The pairs by their highest KL, worst first."""
+    return sorted(audit.pairs, key=lambda pair: -float(pair.kl.max()))
+
+
+def film_strip(audits: Mapping[str, Audited]) -> Safe:
+    """Pictures along the geodesic of the weakest pair: needs no script, and prints."""
+    label, audit = next(((key, one) for key, one in audits.items() if one.frames is not None), (None, None))
+    if audit is None or audit.frames is None or audit.frame_times is None:
+        return Safe("")
+    pair = weakest(audit)[0]
+    frames = audit.frames[audit.pairs.index(pair)][:STRIP_SAMPLES]
+    chosen = np.unique(np.linspace(0, frames.shape[1] - 1, STRIP_TIMES).round().astype(int))
+    words = f"Samples on their way from class {pair.source} to class {pair.target} (t = 0 to 1), the pair on which {label} is weakest."
+    image = Safe(f'<img class="strip" src="{sheet(frames[:, chosen])}" alt="{escape(words)}">')
+    return element("figure", image, element("figcaption", words))
+
+
+def explorer(audits: Mapping[str, Audited]) -> Safe:
+    """The data of the slider; the script builds its controls from it."""
+    sheets: dict[str, int] = {}
+    series = [_series(label, audit, sheets, len(audits)) for label, audit in audits.items()]
+    return data_block("explorer-data", {"series": series, "sheets": list(sheets)})
+
+
+def _series(label: str, audit: Audited, sheets: dict[str, int], count: int) -> dict[str, Any]:
+    series: dict[str, Any] = {"run": label, "pairs": [_pair_data(pair) for pair in audit.pairs]}
+    if audit.frames is not None and audit.frame_times is not None:
+        samples, pairs = budgeted_samples(audit.frames, 1 / count)
+        series |= {
+            "times": _rounded(audit.frame_times),
+            "samples": samples,
+            "size": list(audit.frames.shape[-2:]),
+        }
+        for pair in weakest(audit)[:pairs]:
+            position = audit.pairs.index(pair)
+            picture = sheet(audit.frames[position, :samples])
+            series["pairs"][position]["sheet"] = sheets.setdefault(picture, len(sheets))
+    return series
+
+
+def _pair_data(pair: PairCurve) -> dict[str, Any]:
+    arrays = {
+        key: _rounded(getattr(pair, key))
+        for key in ("t", "loss", "kl", "accuracy", "as_source", "as_target", "as_other")
+    }
+    return {"source": pair.source, "target": pair.target, **arrays}
+
+
+def _rounded(values: Any) -> list[float]:
+    return [float(f"{value:.5g}") for value in values]
+
+
+def _weak_row(label: str, pair: PairCurve) -> list[object]:
+    peak = int(pair.kl.argmax())
+    values = pair_values(pair)
+    flip = "–" if pair.flip_t is None else f"{pair.flip_t:.2f}"
+    return [
+        label,
+        pair.label,
+        f"{pair.kl[peak]:.3f}",
+        f"{pair.t[peak]:.2f}",
+        f"{pair.total_variation:.3f}",
+        f"{100 * values['accuracy']:.1f}%",
+        flip,
+    ]
+
+
+def _figure(figure: Any, words: str) -> Safe:
+    return element("figure", inline_svg(figure, words), element("figcaption", words))
+
+
+def _grid(figures: Sequence[Safe]) -> Safe:
+    return element("div", *figures, attributes={"class": "grid"})

@@ -1,0 +1,74 @@
+"""HTML elements as escaped text: what is not marked safe is escaped, so no name can break the page."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = ["Safe", "data_block", "details", "element", "escape", "join", "table"]
+
+
+class Safe(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def escape(value: object) -> Safe:
+    """``value`` as HTML text; what is :class:`Safe` passes untouched."""
+    return value if isinstance(value, Safe) else Safe(html.escape(str(value)))
+
+
+def join(parts: Iterable[object], between: str = "") -> Safe:
+    """The parts one after the other, each escaped where it must be."""
+    return Safe(between.join(escape(part) for part in parts))
+
+
+def element(name: str, *children: object, attributes: dict[str, object] | None = None) -> Safe:
+    """``<name ...>children</name>``; an attribute that is None is left out."""
+    given = "".join(
+        f' {key}="{html.escape(str(value))}"'
+        for key, value in (attributes or {}).items()
+        if value is not None
+    )
+    return Safe(f"<{name}{given}>{join(children)}</{name}>")
+
+
+def table(caption: str, head: Sequence[object], rows: Sequence[Sequence[object]], *, text: int = 1) -> Safe:
+    """A table that scrolls sideways on a narrow screen; the first ``text`` columns are words, not numbers."""
+    header = element("tr", *(_cell("th", cell, i, text, scope="col") for i, cell in enumerate(head)))
+    body = [
+        element(
+            "tr",
+            _cell("th", row[0], 0, text, scope="row"),
+            *(_cell("td", c, i, text) for i, c in enumerate(row[1:], 1)),
+        )
+        for row in rows
+    ]
+    inner = element("table", element("caption", caption), element("thead", header), element("tbody", *body))
+    attributes: dict[str, object] = {
+        "class": "scroll",
+        "tabindex": "0",
+        "role": "region",
+        "aria-label": caption,
+    }
+    return element("div", inner, attributes=attributes)
+
+
+def details(summary: object, *children: object) -> Safe:
+    """A part that opens on request."""
+    return element("details", element("summary", summary), *children)
+
+
+def data_block(name: str, value: Any) -> Safe:
+    """``value`` as JSON that a script can read; ``<`` and its kin cannot end the block."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Safe(f'<script type="application/json" id="{html.escape(name)}">{text}</script>')
+
+
+def _cell(name: str, content: object, column: int, text: int, scope: str | None = None) -> Safe:
+    return element(name, content, attributes={"scope": scope, "class": None if column < text else "number"})

@@ -1,0 +1,216 @@
+"""From a run directory, or a bare certification log, to the records that a report shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from wassermix.errors import InputError
+from wassermix.files import read_json
+from wassermix.report.certificates import read_certified, read_log
+from wassermix.report.checking import MEND, Fields
+from wassermix.report.records import Attacked, Audited, Check, Floats, PairCurve, RunRecord
+
+__all__ = ["load_run", "load_runs"]
+
+R = TypeVar("R")
+
+
+def load_runs(paths: list[Path]) -> list[RunRecord]:
+    """Every run in the order given, under names that differ."""
+    if not paths:
+        raise InputError("no run was given; name at least one run directory or certification log (.tsv)")
+    return [load_run(path, name) for path, name in zip(paths, _names(paths))]
+
+
+def load_run(path: Path, name: str | None = None) -> RunRecord:
+    """Read one run directory, or a ``.tsv`` log that stands for a run."""
+    name = name or _last(path)
+    if path.is_file() and path.suffix == ".tsv":
+        return RunRecord(name, path, config={}, metrics=(), certified=(read_log(path),))
+    if not path.is_dir():
+        raise InputError(
+            f"run '{path}' is not there; expected a run directory (`wassermix train ... --out {path}` makes one) "
+            "or a certification log ending in .tsv"
+        )
+    if not any((path / part).exists() for part in ("config.yaml", "certify", "attack", "audit")):
+        raise InputError(
+            f"'{path}' holds neither config.yaml nor certify/, attack/ or audit/; expected a run directory"
+        )
+    config, evaluations = _config(path / "config.yaml"), list(_evaluations(path))
+    return RunRecord(
+        name,
+        path,
+        config=config,
+        metrics=_metrics(path / "metrics.jsonl"),
+        certified=_each(path / "certify", read_certified),
+        attacked=_each(path / "attack", _attacked),
+        audited=_each(path / "audit", _audited),
+        notes=_notes([config, *evaluations]),
+        warnings=tuple(_unfinished(path)),
+    )
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """Last parts of the paths; where two agree, parts above are put in front, then numbers behind."""
+    names = [_last(path) for path in paths]
+    if len(set(names)) < len(names):
+        names = ["/".join(path.resolve().parts[-2:]) for path in paths]
+    return [name if names.count(name) == 1 else f"{name} ({i + 1})" for i, name in enumerate(names)]
+
+
+def _last(path: Path) -> str:
+    return path.resolve().stem if path.suffix == ".tsv" else path.resolve().name
+
+
+def _each(folder: Path, read: Callable[[Path, Fields], R]) -> tuple[R, ...]:
+    return tuple(read(path, Fields(read_json(path), path)) for path in sorted(folder.glob("*.json")))
+
+
+def _evaluations(path: Path) -> Iterator[Any]:
+    for folder in ("certify", "attack", "audit"):
+        yield from (read_json(file) for file in sorted((path / folder).glob("*.json")))
+
+
+def _unfinished(path: Path) -> Iterator[str]:
+    for log in sorted((path / "certify").glob("*.tsv")):
+        if not log.with_suffix(".json").exists():
+            yield f"Certification '{log.stem}' is unfinished and left out; `wassermix certify {path} --resume` ends it."
+
+
+def _config(path: Path) -> Mapping[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        problem = str(error).replace("\n", " ")
+        raise InputError(
+            f"'{path}' is not valid YAML ({problem}); restore it from the run's recipe"
+        ) from error
+    return Fields(value, path).values
+
+
+def _metrics(path: Path) -> tuple[Mapping[str, float], ...]:
+    if not path.exists():
+        return ()
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]  # what follows the last newline is half a line
+    return tuple(_flat(_line(line, path, number)) for number, line in enumerate(lines, 1) if line.strip())
+
+
+def _line(line: str, path: Path, number: int) -> Mapping[str, Any]:
+    try:
+        return Fields(json.loads(line), path, f", line {number}").values
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"'{path}', line {number} is not valid JSON ({error}); cut the file back to its last whole line"
+        ) from error
+
+
+def _flat(line: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """Nested numbers under dotted names; what is not a finite number is left out."""
+    flat: dict[str, float] = {}
+    for key, value in line.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value):
+            flat[f"{prefix}{key}"] = float(value)
+    return flat
+
+
+def _notes(sources: list[Any]) -> tuple[str, ...]:
+    """Each note of the data set once, wherever a file carries it: ``note`` at the top or under ``data``."""
+    found: dict[str, None] = {}
+    for source in sources:
+        data = source.get("data") if isinstance(source, Mapping) else None
+        for holder in (source, data):
+            if isinstance(holder, Mapping) and isinstance(holder.get("note"), str) and holder["note"]:
+                found[holder["note"]] = None
+    return tuple(found)
+
+
+def _attacked(path: Path, fields: Fields) -> Attacked:
+    clean, robust = fields.inner("clean"), fields.inner("robust")
+    flags = _flags(fields) if fields.values.get("per_image") else {}
+    return Attacked(
+        name=path.stem,
+        parameters=parameters(fields.values, ("clean", "robust", "per_image", "checks", "note")),
+        clean=clean.share(int(clean.number("images"))),
+        robust=robust.share(int(robust.number("images"))),
+        checks=tuple(_checks(fields)),
+        index=flags["index"].astype(np.int64) if flags else None,
+        label=flags["label"].astype(np.int64) if flags else None,
+        clean_correct=flags["clean_correct"] > 0 if flags else None,
+        robust_correct=flags["robust_correct"] > 0 if flags else None,
+    )
+
+
+def _flags(fields: Fields) -> dict[str, Floats]:
+    rows = fields.inner("per_image")
+    length = len(rows.array("index"))
+    return {key: rows.array(key, length) for key in ("index", "label", "clean_correct", "robust_correct")}
+
+
+def _checks(fields: Fields) -> Iterator[Check]:
+    if fields.values.get("checks"):
+        for item in fields.objects("checks"):
+            yield Check(item.text("name"), item.flag("passed"), item.text("message"))
+
+
+def _audited(path: Path, fields: Fields) -> Audited:
+    pairs = tuple(_pair(item) for item in fields.objects("pairs"))
+    frames, times = _frames(path.with_suffix(".npz"), len(pairs))
+    return Audited(path.stem, parameters(fields.values, ("pairs", "note")), pairs, frames, times)
+
+
+def _pair(item: Fields) -> PairCurve:
+    t = item.array("t")
+    along = {
+        key: item.array(key, len(t))
+        for key in ("loss", "kl", "accuracy", "as_source", "as_target", "as_other")
+    }
+    return PairCurve(
+        source=item.text("source"),
+        target=item.text("target"),
+        t=t,
+        **along,
+        total_variation=item.number("total_variation"),
+        worst_t=item.optional("worst_t"),
+        flip_t=item.optional("flip_t"),
+    )
+
+
+def _frames(path: Path, pairs: int) -> tuple[NDArray[np.uint8] | None, Floats | None]:
+    """The pictures beside an audit; vectors have none."""
+    if not path.exists():
+        return None, None
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            frames = stored["frames"] if "frames" in stored else None
+            times = stored["t"] if "t" in stored else None
+    except (OSError, ValueError, BadZipFile) as error:
+        raise InputError(f"'{path}' cannot be read ({error}); {MEND}") from error
+    if frames is None:
+        return None, None
+    if frames.dtype != np.uint8 or frames.ndim != 6 or len(frames) != pairs or frames.shape[3] not in (1, 3):
+        raise InputError(
+            f"'{path}': frames are {frames.dtype} of shape {frames.shape}, expected uint8 of shape "
+            f"({pairs} pairs, samples, times, 1 or 3 channels, height, width); {MEND}"
+        )
+    if times is None or times.shape != frames.shape[2:3]:
+        times = np.linspace(0, 1, frames.shape[2])
+    return frames, np.asarray(times, dtype=np.float64)
+
+
+def parameters(values: Mapping[str, Any], results: tuple[str, ...]) -> dict[str, Any]:
+    """All fields but the results, nested ``parameters`` lifted to the top."""
+    nested = values.get("parameters")
+    top = {key: value for key, value in values.items() if key not in (*results, "parameters")}
+    return {**top, **nested} if isinstance(nested, Mapping) else top

@@ -1,0 +1,164 @@
+"""What a report knows about a run: plain records of its configuration, training and evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wassermix.report.statistics import Share, share
+
+__all__ = ["Attacked", "Audited", "CertifiedSet", "Check", "PairCurve", "Rows", "RunRecord"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A certification log: one entry an image, in the log's order."""
+
+    index: NDArray[np.int64]
+    label: NDArray[np.int64]
+    radius: Floats
+    correct: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def certified(self, radius: float) -> NDArray[np.bool_]:
+        """Which images are classified rightly with a certified radius of at least ``radius``."""
+        return self.correct & (self.radius >= radius)
+
+    def share(self, radius: float) -> Share:
+        """Certified accuracy at ``radius``."""
+        return share(int(self.certified(radius).sum()), len(self))
+
+
+@dataclass(frozen=True)
+class CertifiedSet:
+    """One certification of a run: its parameters, its table and, where stored, its rows."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    table: Mapping[float, Share]
+    acr: float | None
+    rows: Rows | None
+
+    @property
+    def protocol(self) -> tuple[tuple[str, Any], ...]:
+        """What must agree before two tables may stand side by side."""
+        return tuple((key, self.parameters.get(key)) for key in ("mode", "n0", "n", "alpha", "tolerance"))
+
+    @property
+    def images(self) -> int:
+        """How many images were certified."""
+        return next(iter(self.table.values())).images if self.table else 0
+
+
+@dataclass(frozen=True)
+class Check:
+    """A sanity check of an attack: what it looked at, whether it passed, and what it says."""
+
+    name: str
+    passed: bool
+    message: str
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """One attack on a run: parameters, clean and robust accuracy, and flags an image."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    clean: Share
+    robust: Share
+    checks: tuple[Check, ...]
+    index: NDArray[np.int64] | None
+    label: NDArray[np.int64] | None
+    clean_correct: NDArray[np.bool_] | None
+    robust_correct: NDArray[np.bool_] | None
+
+    @property
+    def protocol(self) -> tuple[tuple[str, Any], ...]:
+        """The attack's own parameters: two runs compare only where all of them agree."""
+        keys = ("attack", "norm", "eps", "steps", "step_size", "restarts", "random_start", "loss")
+        return tuple((key, self.parameters.get(key)) for key in keys)
+
+
+@dataclass(frozen=True)
+class PairCurve:
+    """The performance geodesic of one ordered pair of classes; every array runs along ``t``."""
+
+    source: str
+    target: str
+    t: Floats
+    loss: Floats
+    kl: Floats
+    accuracy: Floats
+    as_source: Floats
+    as_target: Floats
+    as_other: Floats
+    total_variation: float
+    worst_t: float | None
+    flip_t: float | None
+
+    @property
+    def label(self) -> str:
+        """The pair in words."""
+        return f"{self.source} → {self.target}"
+
+
+@dataclass(frozen=True)
+class Audited:
+    """One audit of a run: the curves of all pairs and, where stored, pictures along each geodesic."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    pairs: tuple[PairCurve, ...]
+    frames: NDArray[np.uint8] | None
+    """Pictures ``(pairs, samples, times, C, H, W)``."""
+    frame_times: Floats | None
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """Everything that a report shows of one run."""
+
+    name: str
+    path: Path
+    config: Mapping[str, Any]
+    metrics: tuple[Mapping[str, float], ...]
+    certified: tuple[CertifiedSet, ...] = ()
+    attacked: tuple[Attacked, ...] = ()
+    audited: tuple[Audited, ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def is_log(self) -> bool:
+        """Whether this stands for a bare certification log rather than a run directory."""
+        return self.path.suffix == ".tsv"
+
+    @property
+    def data(self) -> str | None:
+        """The data set's name, where the configuration tells it."""
+        return component(self.config, "data")
+
+    @property
+    def updates(self) -> int | None:
+        """How many optimiser updates were made, as the last line of the metrics says."""
+        last = self.metrics[-1] if self.metrics else {}
+        found = next((last[key] for key in ("updates", "update", "steps", "step") if key in last), None)
+        return None if found is None else int(found)
+
+
+def component(config: Mapping[str, Any], key: str) -> str | None:
+    """The name of a configured component, written as ``key: name`` or ``key: {name: ...}``; None: absent."""
+    value = config.get(key)
+    if isinstance(value, Mapping):
+        value = value.get("name")
+    return None if value is None or value is False else str(value)

@@ -1,0 +1,279 @@
+"""The page's tables of results: how runs were trained, attacked, certified, and compared image by image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from wassermix.report.compare import (
+    Comparison,
+    attack_groups,
+    attack_name,
+    cautions,
+    certified_groups,
+    protocol_name,
+)
+from wassermix.report.figures import Curve, certified_curves, curve_of_rows
+from wassermix.report.markup import Safe, element, escape, join, table
+from wassermix.report.records import Attacked, CertifiedSet, RunRecord
+from wassermix.report.statistics import Share, worst_false_count
+from wassermix.report.vector import inline_svg
+from wassermix.report.wording import interval, number, p_value, percent, settings
+
+__all__ = ["attacked_section", "certified_section", "compared_section", "headline", "overview_section"]
+
+Group = list[tuple[RunRecord, CertifiedSet]]
+AHEAD = 0.05
+"""A difference is named in the headline when Holm's adjusted p is below this."""
+
+
+def headline(runs: Sequence[RunRecord], tests: Sequence[Comparison]) -> Safe:
+    """What the runs show, in sentences that the tests bear out."""
+    sure = sorted((test for test in tests if test.adjusted < AHEAD), key=lambda test: test.adjusted)[:6]
+    lines: list[object] = [_ahead(test) for test in sure]
+    if tests and not sure:
+        lines.append(
+            f"No difference between the runs is beyond chance: {len(tests)} paired tests, "
+            f"none with a p below {AHEAD} after Holm's correction."
+        )
+    lines += cautions(runs)
+    return (
+        element("ul", *(element("li", line) for line in lines), attributes={"class": "headline"})
+        if lines
+        else Safe("")
+    )
+
+
+def overview_section(runs: Sequence[RunRecord]) -> Safe:
+    """A row a run: how it was trained, and its clean, attacked and certified accuracy at a glance."""
+    attacks = [(attack_name(group[0][1]), dict(_by_run(group))) for group in attack_groups(runs).values()]
+    groups = list(certified_groups(runs).values())
+    head = ["run", "method", "augment", "regularizer", "updates", "clean accuracy"]
+    head += [f"under {name}" for name, _ in attacks]
+    head += [f"certified, {protocol_name(group[0][1])}" for group in groups]
+    rows = []
+    for run in runs:
+        row: list[object] = [_run_label(runs, run), *settings(run).values(), _clean(run)]
+        row += [_share(by_run[run.name].robust) if run.name in by_run else "–" for _, by_run in attacks]
+        row += [_glance(dict(_by_run(group)).get(run.name)) for group in groups]
+        rows.append(row)
+    caption = (
+        "How each run was trained and how it holds up. Accuracy in per cent of images, 95% interval below."
+    )
+    return join([table(caption, head, rows, text=4), *_training_notes(runs)])
+
+
+def attacked_section(runs: Sequence[RunRecord]) -> Safe:
+    """A table an attack, with what its sanity checks say."""
+    return join(_attack_table(runs, group) for group in attack_groups(runs).values())
+
+
+def certified_section(runs: Sequence[RunRecord]) -> Safe:
+    """A table and a picture for each protocol; numbers of two protocols are never in one table."""
+    return join(_certified_block(runs, group) for group in certified_groups(runs).values())
+
+
+def compared_section(tests: Sequence[Comparison]) -> Safe:
+    """Every paired test: images that only one of two runs gets right, and the exact p."""
+    rows = [
+        [
+            test.measure,
+            test.first,
+            test.second,
+            test.result.first_only,
+            test.result.second_only,
+            f"{100 * test.result.difference:+.1f}",
+            p_value(test.result.p),
+            p_value(test.adjusted),
+        ]
+        for test in tests
+    ]
+    head = [
+        "measure",
+        "first run",
+        "second run",
+        "only first right",
+        "only second right",
+        "second − first (points)",
+        "exact p",
+        "Holm's p",
+    ]
+    caption = "The same images seen by two runs: how many only one of them gets right."
+    return table(caption, head, rows, text=3)
+
+
+def _ahead(test: Comparison) -> Safe:
+    better, worse = (test.second, test.first) if test.result.difference > 0 else (test.first, test.second)
+    return join(
+        [
+            element("strong", better),
+            f" is ahead of {worse}: {test.measure}, {abs(100 * test.result.difference):.1f} points "
+            f"on {test.result.images:,} shared images (exact paired test, Holm's p {p_value(test.adjusted)}).",
+        ]
+    )
+
+
+def _training_notes(runs: Sequence[RunRecord]) -> Iterator[Safe]:
+    updates = {run.updates for run in runs if not run.is_log}
+    if len(runs) > 1 and len(updates) == 1 and None not in updates:
+        yield element("p", "All runs made the same number of updates.", attributes={"class": "remark"})
+    for note in dict.fromkeys(note for run in runs for note in run.notes):
+        yield element("p", element("strong", "About the data: "), note, attributes={"class": "note"})
+    for warning in (warning for run in runs for warning in run.warnings):
+        yield element("p", warning, attributes={"class": "note"})
+
+
+def _attack_table(runs: Sequence[RunRecord], group: list[tuple[RunRecord, Attacked]]) -> Safe:
+    name = attack_name(group[0][1])
+    rows = []
+    for run, attack in group:
+        fall = f"{100 * (attack.clean.accuracy - attack.robust.accuracy):.1f}"
+        rows.append(
+            [
+                _run_label(runs, run),
+                _share(attack.clean),
+                _share(attack.robust),
+                fall,
+                f"{attack.robust.images:,}",
+                _checks(attack),
+            ]
+        )
+    head = ["run", "clean accuracy", "attacked accuracy", "fall (points)", "images", "sanity checks"]
+    title = element("h3", f"Under {name}")
+    detail = ", ".join(f"{key} {number(value)}" for key, value in group[0][1].protocol if value is not None)
+    caption = f"Accuracy before and after the attack ({detail})."
+    return join([title, table(caption, head, rows)])
+
+
+def _checks(attack: Attacked) -> Safe:
+    failed = [check for check in attack.checks if not check.passed]
+    if not attack.checks:
+        return escape("none recorded")
+    if not failed:
+        return escape(f"{len(attack.checks)} passed")
+    items = [
+        element("li", element("strong", "upper bound only: "), f"{check.message} ({check.name})")
+        for check in failed
+    ]
+    return element("ul", *items, attributes={"class": "checks"})
+
+
+def _certified_block(runs: Sequence[RunRecord], group: Group) -> Safe:
+    protocol = protocol_name(group[0][1])
+    title = element("h3", f"Certified accuracy: {protocol}")
+    curves = [_curve(_legend_name(group, run, item), item) for run, item in group]
+    words = "Certified accuracy over the ℓ2 radius; bands are exact 95% intervals."
+    picture = element(
+        "figure",
+        inline_svg(certified_curves(curves), f"{words} Protocol: {protocol}."),
+        element("figcaption", words),
+    )
+    statements = element(
+        "ul", *(_set_statement(run, item) for run, item in group), attributes={"class": "remarks"}
+    )
+    return join(
+        [
+            title,
+            _certified_table(runs, group, protocol),
+            element("div", picture, statements, attributes={"class": "pair"}),
+        ]
+    )
+
+
+def _certified_table(runs: Sequence[RunRecord], group: Group, protocol: str) -> Safe:
+    radii = sorted({radius for _, item in group for radius in item.table})
+    with_acr = any(item.acr is not None for _, item in group)
+    rows = []
+    for run, item in group:
+        row: list[object] = [
+            _run_label(runs, run),
+            number(item.parameters.get("sigma")),
+            f"{item.images:,}",
+            _draws(item),
+        ]
+        row += [_share(item.table[radius]) if radius in item.table else "–" for radius in radii]
+        rows.append(row + ([f"{item.acr:.3f}" if item.acr is not None else "–"] if with_acr else []))
+    head = ["run", "sigma", "images", "mean draws", *(f"r = {radius:g}" for radius in radii)]
+    caption = f"Certified accuracy in per cent at each radius, 95% interval below ({protocol})."
+    if with_acr:
+        caption += " ACR: average certified radius, comparable within this table only."
+    return table(caption, head + (["ACR"] if with_acr else []), rows)
+
+
+def _draws(item: CertifiedSet) -> str:
+    draws = item.parameters.get("draws")
+    mean = draws.get("mean") if isinstance(draws, dict) else None
+    return f"{mean:,.0f}" if isinstance(mean, int | float) else "–"
+
+
+def _curve(label: str, item: CertifiedSet) -> Curve:
+    if item.rows is not None:
+        return curve_of_rows(label, item.rows)
+    import numpy as np
+
+    points = sorted(item.table.items())
+    values = np.array([(r, s.accuracy, s.low, s.high) for r, s in points]).T
+    return Curve(label, *values)
+
+
+def _set_statement(run: RunRecord, item: CertifiedSet) -> Safe:
+    """What holds for the whole set, since each certificate alone may be false with probability alpha."""
+    alpha = item.parameters.get("alpha")
+    name = element("strong", run.name)
+    if not isinstance(alpha, float) or not item.images:
+        return element(
+            "li", name, ": the log does not tell alpha, so nothing can be said about the set as a whole."
+        )
+    stored = item.parameters.get("expected_false")
+    expected = float(stored) if isinstance(stored, int | float) else alpha * item.images
+    worst = worst_false_count(item.images, alpha)
+    first = min(item.table, default=0.0)
+    count = round(item.table[first].accuracy * item.images)
+    sure = max(count - worst, 0)
+    return element(
+        "li",
+        name,
+        f": {item.images:,} images at alpha {alpha:g}: at most {expected:g} false certificates are expected, and with "
+        f"95% confidence no more than {worst}. So of the {count:,} images certified at radius {first:g}, at least "
+        f"{sure:,} ({percent(sure / item.images)} of the set) are truly robust there. {_spacing(item)}",
+    )
+
+
+def _spacing(item: CertifiedSet) -> str:
+    every = item.parameters.get("every")
+    return f"Every {every}th test image was certified." if isinstance(every, int) and every > 1 else ""
+
+
+def _glance(item: CertifiedSet | None) -> Safe:
+    """Certified accuracy at the middle radius of a protocol, said which."""
+    if item is None or not item.table:
+        return escape("–")
+    radii = sorted(item.table)
+    radius = radii[len(radii) // 2]
+    return join(
+        [_share(item.table[radius]), element("span", f"at r = {radius:g}", attributes={"class": "interval"})]
+    )
+
+
+def _clean(run: RunRecord) -> Safe:
+    return _share(run.attacked[0].clean) if run.attacked else escape("–")
+
+
+def _share(share: Share) -> Safe:
+    low_high = element("span", interval(share), attributes={"class": "interval"})
+    return join([element("span", percent(share.accuracy), attributes={"class": "value"}), low_high])
+
+
+def _run_label(runs: Sequence[RunRecord], run: RunRecord) -> Safe:
+    """A run's name behind a swatch in its colour."""
+    number = [one.name for one in runs].index(run.name)
+    swatch = element("span", attributes={"class": f"swatch series{number % 8}", "aria-hidden": "true"})
+    return join([swatch, run.name])
+
+
+def _legend_name(group: Group, run: RunRecord, item: CertifiedSet) -> str:
+    several = sum(other is run for other, _ in group) > 1
+    return f"{run.name} · {item.name}" if several else run.name
+
+
+def _by_run(group: Sequence[tuple[RunRecord, object]]) -> Iterator[tuple[str, object]]:
+    return ((run.name, item) for run, item in group)

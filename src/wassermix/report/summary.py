@@ -1,0 +1,86 @@
+"""The results as a table for the terminal: a row a measure, a column a run, 95% intervals beside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from wassermix.report.compare import (
+    Comparison,
+    attack_groups,
+    attack_name,
+    certified_groups,
+    comparisons,
+    protocol_name,
+)
+from wassermix.report.reading import load_runs
+from wassermix.report.records import RunRecord
+from wassermix.report.statistics import Share
+from wassermix.report.wording import interval, p_value, percent, settings
+
+__all__ = ["summary_rows", "summary_table"]
+
+
+def summary_table(runs: Sequence[Path]) -> Table:
+    """The table that `wassermix demo` and `wassermix report` print."""
+    head, *rows = summary_rows(runs)
+    shown = Table(title="Accuracy with 95% intervals", title_justify="left", header_style="bold")
+    for position, name in enumerate(head):
+        shown.add_column(Text(name), justify="left" if position == 0 else "right", overflow="fold")
+    for row in rows:
+        shown.add_row(*(Text(cell) for cell in row), end_section=row[0] in ("updates", "clean accuracy"))
+    return shown
+
+
+def summary_rows(runs: Sequence[Path]) -> list[list[str]]:
+    """The same table as plain text, the header first; two runs get a column with their paired difference."""
+    records = load_runs([Path(run) for run in runs])
+    tests = comparisons(records) if len(records) == 2 else []
+    head = ["measure", *(run.name for run in records), *(["difference (exact p)"] if tests else [])]
+    body = [
+        [key, *(settings(run)[key] for run in records)]
+        for key in ("method", "augment", "regularizer", "updates")
+    ]
+    body += _attack_rows(records) + _certified_rows(records)
+    return [head, *(row + _difference(row[0], tests) for row in body)]
+
+
+def _attack_rows(runs: Sequence[RunRecord]) -> list[list[str]]:
+    rows = []
+    if any(run.attacked for run in runs):
+        cleans = [_cell(run.attacked[0].clean if run.attacked else None) for run in runs]
+        rows.append(["clean accuracy", *cleans])
+    for group in attack_groups(runs).values():
+        found = {run.name: attack.robust for run, attack in group}
+        name = f"accuracy under {attack_name(group[0][1])}"
+        rows.append([name, *(_cell(found.get(run.name)) for run in runs)])
+    return rows
+
+
+def _certified_rows(runs: Sequence[RunRecord]) -> list[list[str]]:
+    rows = []
+    for group in certified_groups(runs).values():
+        tables = {run.name: item for run, item in group}
+        protocol = protocol_name(group[0][1])
+        for radius in sorted({radius for item in tables.values() for radius in item.table}):
+            cells = [tables[run.name].table.get(radius) if run.name in tables else None for run in runs]
+            rows.append([f"certified at radius {radius:g} ({protocol})", *map(_cell, cells)])
+        acr = [tables[run.name].acr if run.name in tables else None for run in runs]
+        if any(value is not None for value in acr):
+            shown = ["–" if value is None else f"{value:.3f}" for value in acr]
+            rows.append([f"average certified radius ({protocol})", *shown])
+    return rows
+
+
+def _cell(share: Share | None) -> str:
+    return "–" if share is None else f"{percent(share.accuracy)} ({interval(share)})"
+
+
+def _difference(measure: str, tests: Sequence[Comparison]) -> list[str]:
+    if not tests:
+        return []
+    test = next((test for test in tests if test.measure == measure), None)
+    return ["" if test is None else f"{100 * test.result.difference:+.1f} ({p_value(test.result.p)})"]
