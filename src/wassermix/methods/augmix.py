@@ -23,9 +23,9 @@ __all__ = ["AugMix", "augmented_view", "jensen_shannon"]
 class AugMix:
     """Clean cross-entropy, plus the disagreement of three views made by mixed chains of operations.
 
-    ``mean CE(f(x), y) + weight * mean JSD(p(x), p(x1), p(x2))``; a view is ``(1 - m) x + m sum_i w_i chain_i(x)``
-    with ``w ~ Dirichlet(1, 1, 1)``, ``m ~ U[0, 1]`` and chains of one to three of nine operations, drawn for
-    each image. Only for images.
+    ``mean CE(f(x), y) + weight * mean JSD(p(x), p(x1), p(x2))``; a view is
+    ``(1 - m) x + m sum_i w_i chain_i(x)`` with ``w ~ Dirichlet(1, 1, 1)``, ``m ~ U[0, 1]`` and chains of
+    one to three of nine operations, drawn for each image. Only for images.
 
     Args:
         weight: the factor of the Jensen-Shannon divergence.
@@ -52,7 +52,7 @@ class AugMix:
     def loss(self, model: Classifier, batch: Batch) -> dict[str, Tensor]:
         """The terms ``ce`` (of the clean view only) and ``jsd``."""
         if batch.x.dim() != 4:
-            raise InputError(f"AugMix works on images (n, c, h, w); got inputs of shape {tuple(batch.x.shape)}")
+            raise InputError(f"AugMix works on images (n, c, h, w); got inputs {tuple(batch.x.shape)}")
         views = [batch.x, self.view(batch), self.view(batch)]
         logits = forward_copies(model, torch.stack(views))
         return {
@@ -78,7 +78,7 @@ def jensen_shannon(logits: Tensor) -> Tensor:
 def augmented_view(
     x: Tensor, *, severity: float, width: int, depth: int, generator: torch.Generator | None
 ) -> Tensor:
-    """``(1 - m) x + m sum_i w_i chain_i(x)`` for images ``(n, c, h, w)``; chains of all images run together."""
+    """``(1 - m) x + m sum_i w_i chain_i(x)`` for images ``(n, c, h, w)``, all chains run together."""
     device = x.device if generator is None else generator.device
 
     def uniform(*shape: int) -> Tensor:
@@ -92,7 +92,7 @@ def augmented_view(
         going = lengths > step
         draws = uniform(3, width * len(x))
         chains = torch.where(going.reshape(-1, 1, 1, 1), _apply_drawn(chains, draws, severity), chains)
-    mixed = (weights.reshape(width, -1, 1, 1, 1) * chains.unflatten(0, (width, len(x)))).sum(dim=0)
+    mixed = (weights.reshape(-1, 1, 1, 1) * chains).reshape(width, *x.shape).sum(dim=0)
     share = uniform(len(x)).to(x.dtype).reshape(-1, 1, 1, 1)
     return (1 - share) * x + share * mixed
 

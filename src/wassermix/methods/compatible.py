@@ -39,7 +39,7 @@ def _misfit(part: object, shape: tuple[int, ...]) -> str | None:
         return f"{name} works on images (c, h, w), but the data's samples have shape {shape}; choose another"
     if len(shape) == 3 and getattr(part, "norm", None) == "linf" and getattr(part, "eps", 0.0) > 1:
         return (
-            f"{name}: an linf ball of radius {getattr(part, 'eps', 0.0):g} holds every image in [0, 1]; eps is on "
-            "that scale: write 8/255, or norm=l2 for the paper's MNIST setting"
+            f"{name}: an linf ball of radius {getattr(part, 'eps', 0.0):g} holds every image in [0, 1]; eps "
+            "is on that scale: write 8/255, or norm=l2 for the paper's MNIST setting"
         )
     return None

@@ -106,7 +106,7 @@ def _per_image(values: Tensor) -> Tensor:
 
 
 def _affine(x: Tensor, row_x: list[Tensor], row_y: list[Tensor]) -> Tensor:
-    """Read pixel ``(u, v)`` (columns, rows from the centre) at ``row_x . (u, v, 1)``, ``row_y . (u, v, 1)``."""
+    """Read the pixel ``p = (column, row, 1)``, from the centre, at ``(row_x . p, row_y . p)``."""
     height, width = x.shape[2:]
     theta = torch.stack([torch.stack(row_x, dim=1), torch.stack(row_y, dim=1)], dim=1).to(x.dtype)
     # From pixels to the grid's [-1, 1]: a cross term changes with the aspect ratio, a shift with the size.

@@ -1,0 +1,71 @@
+"""k-mixup: mixup between blocks of samples that are matched by optimal transport."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+from wassermix.augment.mixing import beta_share, mix_labels, pairing, require_beta, soft_labels
+from wassermix.errors import InputError
+from wassermix.modes import Classifier
+
+__all__ = ["KMixup", "match_blocks"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KMixup:
+    """Mixup whose pairs are matched: in blocks of k samples, by the least sum of squared distances.
+
+    Two random permutations cut the batch into blocks; each block of the first is assigned to its block of the
+    second (exact OT between k points), and matched samples mix with ``l ~ Beta(beta, beta)``. Classes play no
+    part; ``block=1`` is mixup.
+
+    Args:
+        beta: the parameter of the Beta law.
+        block: k; the last block of a batch may be smaller.
+        num_classes: needed where labels come as classes.
+    """
+
+    beta: float = 10.0
+    block: int = 16
+    num_classes: int | None = None
+
+    adds: ClassVar[bool] = False
+    passes: ClassVar[float] = 0.0
+    reference: ClassVar[str] = "Greenewald et al. 2021"
+
+    def __post_init__(self) -> None:
+        require_beta(self, self.beta)
+        if self.block < 1:
+            raise InputError(f"KMixup: block is {self.block!r}; expected 1 or more")
+
+    def __call__(
+        self,
+        x: Tensor,
+        y: Tensor,
+        *,
+        model: Classifier | None = None,
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Mixed samples and soft labels, as many as came; the model is not asked."""
+        target = soft_labels(y, self.num_classes, x.dtype)
+        share = beta_share(self.beta, generator)
+        sources = pairing(len(x), generator, x.device)
+        targets = pairing(len(x), generator, x.device)
+        pairs = match_blocks(x, sources, targets, block=self.block)
+        return share * x + (1 - share) * x[pairs], mix_labels(target, pairs, share)
+
+
+def match_blocks(x: Tensor, sources: Tensor, targets: Tensor, *, block: int) -> Tensor:
+    """``pairs (n,)``: sample i is matched with ``pairs[i]``, a permutation that is optimal in each block."""
+    flat = x.detach().flatten(1)
+    pairs = torch.empty_like(sources)
+    for one, other in zip(sources.split(block), targets.split(block)):
+        cost = torch.cdist(flat[one].double(), flat[other].double()).square()
+        rows, columns = linear_sum_assignment(cost.cpu().numpy())
+        pairs[one[torch.as_tensor(rows)]] = other[torch.as_tensor(columns)]
+    return pairs
