@@ -1,6 +1,7 @@
 """Data sets: by name, from the user's files, or synthetic; inputs stay on their own scale."""
 
 from wassermix.data.dataset import Dataset, split_statistics
+from wassermix.data.folder import FolderSplit
 from wassermix.data.gaussians import gaussian_means
 from wassermix.data.load import DATA, load_data
 from wassermix.data.locate import cache_folder, data_folders
@@ -9,6 +10,7 @@ from wassermix.data.splits import Split, SubsetSplit, TensorSplit, batches
 __all__ = [
     "DATA",
     "Dataset",
+    "FolderSplit",
     "Split",
     "SubsetSplit",
     "TensorSplit",

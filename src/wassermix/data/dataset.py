@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from wassermix.data.splits import Split, SubsetSplit
-from wassermix.data.stratify import stratified
-from wassermix.errors import InputError
+from wassermix.data.stratify import part_away, stratified
 from wassermix.streams import stream
 
 __all__ = ["Dataset", "hold_out", "shrink", "split_statistics"]
@@ -73,18 +72,10 @@ def split_statistics(split: Split, *, limit: int = 10_000) -> Statistics:
 
 def hold_out(data: Dataset, share: float, seed: int) -> Dataset:
     """Move a stratified ``share`` of the training split into ``holdout``, the same one for the same seed."""
-    if not 0 <= share < 1:
-        raise InputError(f"data.holdout is {share}; expected a share of the training set from 0 to below 1")
     if share == 0:
         return data
-    y = data.train.y
-    kept = stratified(y, len(y) - round(share * len(y)), stream(seed, "holdout"), what="data.holdout")
-    away = torch.ones(len(y), dtype=torch.bool).index_fill_(0, kept, False).nonzero().flatten()
-    if len(away) == 0:
-        raise InputError(f"data.holdout is {share}, less than one of the {len(y)} training samples; raise it")
-    return dataclasses.replace(
-        data, train=_subset(data.train, kept), holdout=_subset(data.train, away), note=data.note
-    )
+    kept, away = part_away(data.train.y, share, seed=seed, what="data.holdout")
+    return dataclasses.replace(data, train=_subset(data.train, kept), holdout=_subset(data.train, away))
 
 
 def shrink(data: Dataset, train_size: int | None, seed: int) -> Dataset:

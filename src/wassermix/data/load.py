@@ -9,12 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from wassermix.data.cifar import load_cifar10, load_cifar100
 from wassermix.data.dataset import Dataset, hold_out, shrink
+from wassermix.data.folder import load_folder
 from wassermix.data.gaussians import load_gaussians
 from wassermix.data.idx import load_fashion_mnist, load_mnist
 from wassermix.data.locate import data_folders, first_existing
 from wassermix.data.mnist5k import load_mnist5k
 from wassermix.data.npz import Layout, load_npz
+from wassermix.data.table import load_table
+from wassermix.data.tiny_imagenet import load_tiny_imagenet
 from wassermix.errors import InputError
 
 __all__ = ["DATA", "load_data"]
@@ -25,9 +29,14 @@ DATA: dict[str, Loader] = {
     "mnist5k": load_mnist5k,
     "mnist": load_mnist,
     "fashion-mnist": load_fashion_mnist,
+    "cifar10": load_cifar10,
+    "cifar100": load_cifar100,
+    "tiny-imagenet": load_tiny_imagenet,
     "gaussians": load_gaussians,
 }
 """The data sets known by name."""
+
+TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 def load_data(
@@ -39,20 +48,28 @@ def load_data(
     root: Path | None = None,
     download: bool = True,
     layout: Layout | None = None,
+    label: str | None = None,
+    test: str | None = None,
+    test_share: float | None = None,
+    size: int | None = None,
+    channels: int | None = None,
     test_size: int | None = None,
     classes: int | None = None,
     dim: int | None = None,
     separation: float | None = None,
     sd: float | None = None,
 ) -> Dataset:
-    """Load a data set by name or path, then take ``holdout`` and ``train_size`` out of its training split.
+    """Load a data set by name, or from the path of an npz file, a CSV table or a folder of images.
 
-    ``seed`` fixes every random choice here (held-out part, subset, test share, synthetic samples) and is
-    best left alone when a training's seed changes, so that runs stay comparable. The other options belong
-    to one kind of data each; one that the chosen data does not know is an :class:`InputError`.
+    ``holdout`` is the stratified share of the training set to keep apart for choosing settings,
+    ``train_size`` how many training samples to use of the rest (stratified too). ``root`` is searched
+    instead of ``$WASSERMIX_DATA`` and the cache. ``seed`` fixes every random choice made here (those two,
+    a test share, synthetic samples); leave it alone when a training's seed changes, so that runs stay
+    comparable. Each other option belongs to one kind of data, and the others refuse it.
     """
     loader, where = _find(str(name), root)
-    given = {"layout": layout, "test_size": test_size, "classes": classes, "dim": dim,
+    given = {"layout": layout, "label": label, "test": test, "test_share": test_share, "size": size,
+             "channels": channels, "test_size": test_size, "classes": classes, "dim": dim,
              "separation": separation, "sd": sd}  # fmt: skip
     options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     context: dict[str, Any] = {"root": root, "download": download, "seed": seed}
@@ -60,9 +77,7 @@ def load_data(
     _refuse_unknown(str(name), options, known=list(known))
     options |= {key: value for key, value in context.items() if key in known}
     if "train_size" in known and train_size is not None and 0 <= holdout < 1:
-        options["train_size"] = math.ceil(
-            train_size / (1 - holdout)
-        )  # made to measure: shrink trims the rest
+        options["train_size"] = math.ceil(train_size / (1 - holdout))  # made to measure; shrink trims it
     data = loader(*where, **options)
     return shrink(hold_out(data, holdout, seed), train_size, seed)
 
@@ -74,18 +89,27 @@ def _find(name: str, root: Path | None) -> tuple[Loader, tuple[Path, ...]]:
     path = first_existing([Path(), *data_folders(root)], [str(Path(name).expanduser())])
     if path is None:
         raise InputError(_unknown(name, root))
+    if path.is_dir():
+        return load_folder, (path,)
     if path.suffix == ".npz":
         return load_npz, (path,)
-    raise InputError(f"data '{name}' is of no known kind; expected a .npz file")
+    if path.name.endswith(TABLES):
+        return load_table, (path,)
+    raise InputError(
+        f"data '{name}' is a file of no known kind; expected .npz, {', '.join(TABLES)} or a folder of images"
+    )
 
 
 def _unknown(name: str, root: Path | None) -> str:
     if "/" in name or Path(name).suffix:
-        places = ", ".join(f"'{place}'" for place in ["the current folder", *map(str, data_folders(root))])
-        return f"data '{name}' does not exist, neither as it stands nor in {places}"
+        places = ", ".join(f"'{place}'" for place in data_folders(root))
+        return f"data '{name}' does not exist, neither in the current folder nor in {places}"
     close = difflib.get_close_matches(name.lower(), DATA, n=1, cutoff=0.5)
     hint = f"did you mean '{close[0]}'? " if close else ""
-    return f"data '{name}' is unknown; {hint}known are {', '.join(DATA)}, or give the path of an npz file"
+    return (
+        f"data '{name}' is unknown; {hint}known are {', '.join(DATA)}, "
+        "or give the path of an npz file, a CSV table or a folder of images"
+    )
 
 
 def _refuse_unknown(name: str, options: dict[str, Any], *, known: list[str]) -> None:

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from wassermix.errors import InputError
+from wassermix.streams import stream
 
-__all__ = ["stratified"]
+__all__ = ["part_away", "stratified"]
 
 
 def stratified(y: Tensor, count: int, generator: torch.Generator, *, what: str = "the subset") -> Tensor:
@@ -41,3 +42,14 @@ def _quotas(sizes: Tensor, count: int) -> Tensor:
         chosen = torch.argsort(lack, descending=True, stable=True)[: min(abs(gap), int((room > 0).sum()))]
         quotas[chosen] += 1 if gap > 0 else -1
     return quotas
+
+
+def part_away(y: Tensor, share: float, *, seed: int, what: str) -> tuple[Tensor, Tensor]:
+    """Indices that stay and a stratified ``share`` of indices to set apart, always the same for one seed."""
+    if not 0 < share < 1:
+        raise InputError(f"{what} is {share}; expected a share between 0 and 1")
+    kept = stratified(y, len(y) - round(share * len(y)), stream(seed, what), what=what)
+    away = torch.ones(len(y), dtype=torch.bool).index_fill_(0, kept, False).nonzero().flatten()
+    if len(away) == 0:
+        raise InputError(f"{what} is {share}, less than one of {len(y)} samples; raise it")
+    return kept, away

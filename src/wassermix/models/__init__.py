@@ -4,5 +4,17 @@ from wassermix.models.build import MODELS, build_model
 from wassermix.models.lenet import LeNet
 from wassermix.models.mlp import MLP
 from wassermix.models.normalize import Normalize
+from wassermix.models.preact_resnet import PreActResNet18
+from wassermix.models.resnet import ResNet, resnet20, resnet110
 
-__all__ = ["MLP", "MODELS", "LeNet", "Normalize", "build_model"]
+__all__ = [
+    "MLP",
+    "MODELS",
+    "LeNet",
+    "Normalize",
+    "PreActResNet18",
+    "ResNet",
+    "build_model",
+    "resnet20",
+    "resnet110",
+]

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import inspect
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
 from wassermix.errors import InputError
+from wassermix.imports import import_object
 from wassermix.models.lenet import LeNet
 from wassermix.models.mlp import MLP
+from wassermix.models.preact_resnet import PreActResNet18
+from wassermix.models.resnet import resnet20, resnet110
 from wassermix.streams import stream_seed
 
 __all__ = ["MODELS", "build_model"]
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "lenet": LeNet,
+    "resnet20": resnet20,
+    "resnet110": resnet110,
+    "preact_resnet18": PreActResNet18,
     "mlp": MLP,
 }
 """The architectures known by name."""
@@ -68,27 +71,14 @@ def _seeded(seed: int) -> Iterator[None]:
 
 
 def _import(name: str) -> Callable[..., nn.Module]:
-    """The object behind ``package.module:factory``, with the current folder importable meanwhile."""
-    module_name, colon, attribute = name.partition(":")
-    if not colon:
+    if ":" not in name:
         close = difflib.get_close_matches(name.lower(), MODELS, n=1, cutoff=0.5)
         hint = f"did you mean '{close[0]}'? " if close else ""
         raise InputError(
             f"model '{name}' is unknown; {hint}known are {', '.join(MODELS)}, "
             "or name your own as package.module:factory"
         )
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        found = importlib.import_module(module_name)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except Exception as error:  # whatever the user's module raises while it is imported
-        raise InputError(f"model '{name}' cannot be imported: {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.remove(here)
-    if not callable(found):
-        raise InputError(f"model '{name}' is a {type(found).__name__}; expected a class or function")
+    found: Callable[..., nn.Module] = import_object(name, what="model")
     return found
 
 

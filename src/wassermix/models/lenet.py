@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from torch import Tensor, nn
 
 from wassermix.errors import InputError
@@ -23,8 +21,8 @@ class LeNet(nn.Module):
         *,
         num_classes: int = 10,
         shape: tuple[int, ...] = (1, 28, 28),
-        mean: Sequence[float] | None = None,
-        std: Sequence[float] | None = None,
+        mean: tuple[float, ...] | None = None,
+        std: tuple[float, ...] | None = None,
     ) -> None:
         super().__init__()
         if len(shape) != 3 or min(shape[1:]) < 16:

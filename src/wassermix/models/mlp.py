@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 
 from torch import Tensor, nn
@@ -25,8 +24,8 @@ class MLP(nn.Module):
         *,
         num_classes: int = 2,
         shape: tuple[int, ...] = (2,),
-        mean: Sequence[float] | None = None,
-        std: Sequence[float] | None = None,
+        mean: tuple[float, ...] | None = None,
+        std: tuple[float, ...] | None = None,
         hidden: tuple[int, ...] = (256, 256),
     ) -> None:
         super().__init__()

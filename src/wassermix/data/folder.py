@@ -1,0 +1,141 @@
+"""Folders of images: one folder a class, decoded on demand, in worker processes if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from wassermix.data.checks import count_classes
+from wassermix.data.dataset import Dataset
+from wassermix.data.splits import Split, SubsetSplit
+from wassermix.data.stratify import part_away
+from wassermix.errors import InputError
+
+__all__ = ["FolderSplit", "load_folder"]
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".pgm", ".ppm", ".pnm", ".tif", ".tiff", ".webp")
+GREY = ("1", "L", "LA", "I", "I;16", "F")
+
+
+class FolderSplit:
+    """A split of image files, opened when asked for.
+
+    ``size`` scales each image to ``size x size`` pixels; without it all must have the size of the first.
+    ``channels`` is 1 (grey) or 3 (colour); without it the first image decides.
+    """
+
+    streamed = True
+
+    def __init__(
+        self, paths: Sequence[Path], y: Tensor, size: int | None = None, channels: int | None = None
+    ) -> None:
+        assert len(paths) == len(y) > 0
+        if channels not in (None, 1, 3) or (size is not None and size < 1):
+            raise InputError(f"got size={size}, channels={channels}; expected size >= 1 and channels 1 or 3")
+        self.paths = [str(path) for path in paths]
+        self.y = y
+        self.size = size
+        mode, (width, height) = _look(self.paths[0])
+        self.channels = channels or (1 if mode in GREY else 3)
+        self.shape: tuple[int, ...] = (self.channels, size or height, size or width)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def get(self, indices: Tensor) -> Tensor:
+        """The images at ``indices`` as float32 in [0,1]."""
+        stacked = np.stack([self._pixels(self.paths[index]) for index in indices.tolist()])
+        return torch.from_numpy(stacked).permute(0, 3, 1, 2).float().div_(255)
+
+    def _pixels(self, path: str) -> np.ndarray:
+        """One image as uint8 ``(H, W, C)``."""
+        from PIL import Image
+
+        try:
+            with Image.open(path) as image:
+                pixels = image.convert("L" if self.channels == 1 else "RGB")
+        except (OSError, SyntaxError, ValueError) as error:  # Pillow's words for damaged files
+            raise InputError(f"image '{path}' cannot be read ({error}); replace or remove it") from error
+        if self.size is not None and pixels.size != (self.size, self.size):
+            pixels = pixels.resize((self.size, self.size), Image.Resampling.BILINEAR)
+        if (pixels.height, pixels.width) != self.shape[1:]:
+            raise InputError(
+                f"image '{path}' has {pixels.width}x{pixels.height} pixels, the first one "
+                f"{self.shape[2]}x{self.shape[1]}; set data.size to scale all of them alike"
+            )
+        return np.asarray(pixels, dtype=np.uint8).reshape(pixels.height, pixels.width, self.channels)
+
+
+def _look(path: str) -> tuple[str, tuple[int, int]]:
+    """Mode and size of an image, from its header."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            return image.mode, image.size
+    except (OSError, SyntaxError, ValueError) as error:
+        raise InputError(f"image '{path}' cannot be read ({error}); replace or remove it") from error
+
+
+def load_folder(
+    path: Path,
+    *,
+    test_share: float = 0.2,
+    seed: int = 0,
+    size: int | None = None,
+    channels: int | None = None,
+) -> Dataset:
+    """Images in ``train/CLASS/`` and ``test/CLASS/`` (or ``val/``), or ``CLASS/`` with a share to test on."""
+    where = f"data '{path}'"
+    train_folder = path / "train"
+    test_folder = next((path / name for name in ("test", "val") if (path / name).is_dir()), None)
+    if train_folder.is_dir() and test_folder is not None:
+        names = _class_folders(train_folder, where)
+        train: Split = _labelled(train_folder, names, size, channels=channels)
+        test: Split = _labelled(test_folder, names, train.shape[1] if size else None, channels=train.shape[0])
+        _refuse_strangers(test_folder, names)
+    else:
+        base = train_folder if train_folder.is_dir() else path
+        names = _class_folders(base, where)
+        whole = _labelled(base, names, size, channels=channels)
+        kept, away = part_away(whole.y, test_share, seed=seed, what="data.test_share")
+        train, test = SubsetSplit(whole, kept), SubsetSplit(whole, away)
+    k = count_classes(train, test, where)
+    return Dataset(path.resolve().name, train, test, k, "image", class_names=tuple(names))
+
+
+def _class_folders(folder: Path, where: str) -> list[str]:
+    names = sorted(
+        entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith(".")
+    )
+    if not names:
+        raise InputError(f"{where}: '{folder}' has no folders; expected one for each class, with its images")
+    return names
+
+
+def _refuse_strangers(folder: Path, names: list[str]) -> None:
+    strangers = sorted(set(_class_folders(folder, f"data '{folder}'")) - set(names))
+    if strangers:
+        raise InputError(f"'{folder}' has the class '{strangers[0]}', which the training images do not have")
+
+
+def _labelled(folder: Path, names: list[str], size: int | None, *, channels: int | None) -> FolderSplit:
+    found = [(path, number) for number, name in enumerate(names) for path in images_in(folder / name)]
+    if not found:
+        raise InputError(
+            f"'{folder}' holds no images; expected files such as CLASS/name.png ({', '.join(SUFFIXES)})"
+        )
+    return FolderSplit(
+        [path for path, _ in found], torch.tensor([label for _, label in found]), size, channels
+    )
+
+
+def images_in(folder: Path) -> list[Path]:
+    """The image files below ``folder``, sorted."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())

@@ -1,0 +1,156 @@
+"""Tables: a CSV or TSV file with a header, numeric columns and a label column."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wassermix.data.checks import count_classes, label_tensor, vector_tensor
+from wassermix.data.dataset import Dataset
+from wassermix.data.splits import TensorSplit
+from wassermix.data.stratify import part_away
+from wassermix.errors import InputError
+
+__all__ = ["load_table"]
+
+LABELS = ("label", "y", "target", "class")
+
+
+@dataclass(frozen=True)
+class _Table:
+    columns: tuple[str, ...]
+    values: NDArray[Any]  # (n, d) float64
+    labels: NDArray[Any]  # (n,) text
+
+
+def load_table(
+    path: Path, *, label: str | None = None, test: str | None = None, test_share: float = 0.2, seed: int = 0
+) -> Dataset:
+    """A table: numeric columns are the vector, one column the label; ``test`` is a second file to test on.
+
+    The label column is ``label``, or the one column called label, y, target or class. Whole-number labels
+    must be 0..k-1; other labels are text, numbered in sorted order. Without ``test`` a stratified
+    ``test_share`` is set apart.
+    """
+    where = f"data '{path}'"
+    table = _read(path, label, where)
+    names = _class_names(table.labels)
+    x, y = vector_tensor(table.values, where), _numbered(table.labels, names, where)
+    if test is None:
+        kept, away = part_away(y, test_share, seed=seed, what="data.test_share")
+        train, held = TensorSplit(x[kept], y[kept]), TensorSplit(x[away], y[away])
+    else:
+        train, held = TensorSplit(x, y), _test_split(Path(test).expanduser(), label, table, names=names)
+    k = count_classes(train, held, where)
+    shown = names or tuple(str(number) for number in range(k))
+    return Dataset(path.name.split(".")[0], train, held, k, "vector", class_names=shown)
+
+
+def _test_split(path: Path, label: str | None, train: _Table, *, names: tuple[str, ...]) -> TensorSplit:
+    where = f"test data '{path}'"
+    table = _read(path, label, where)
+    missing = [column for column in train.columns if column not in table.columns]
+    if missing or len(table.columns) != len(train.columns):
+        raise InputError(
+            f"{where} has the columns {', '.join(table.columns)}; "
+            f"the training file has {', '.join(train.columns)}"
+        )
+    order = [table.columns.index(column) for column in train.columns]
+    return TensorSplit(vector_tensor(table.values[:, order], where), _numbered(table.labels, names, where))
+
+
+def _read(path: Path, label: str | None, where: str) -> _Table:
+    text = _text(path, where)
+    first = text[: text.find("\n")] if "\n" in text else text
+    delimiter = "\t" if ".tsv" in path.name else max(",;\t", key=first.count)
+    header = [column.strip() for column in next(csv.reader([first], delimiter=delimiter), [])]
+    position = _label_position(header, label, where)
+    others = [number for number in range(len(header)) if number != position]
+    if not others:
+        raise InputError(f"{where} has no column beside the label")
+    values = _columns(text, delimiter, others, kind=np.float64, where=where)
+    labels = _columns(text, delimiter, [position], kind=np.str_, where=where)[:, 0]
+    return _Table(tuple(header[number] for number in others), values, np.char.strip(labels))
+
+
+def _label_position(header: list[str], label: str | None, where: str) -> int:
+    wanted = (label,) if label is not None else LABELS
+    found = [
+        n
+        for n, column in enumerate(header)
+        if column == label or (label is None and column.lower() in LABELS)
+    ]
+    if len(found) != 1:
+        raise InputError(
+            f"{where}: the header is {', '.join(header) or 'empty'}; "
+            f"expected one label column called {' or '.join(wanted)}; name it with data.label"
+        )
+    return found[0]
+
+
+def _text(path: Path, where: str) -> str:
+    try:
+        raw = path.read_bytes()
+        return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
+    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
+        raise InputError(f"{where} is damaged, cut off or not UTF-8 text ({error})") from error
+    except OSError as error:
+        raise InputError(f"{where} cannot be read: {error.strerror or error}") from error
+
+
+def _columns(text: str, delimiter: str, columns: Sequence[int], *, kind: Any, where: str) -> NDArray[Any]:
+    """The columns ``(n, len(columns))`` below the header, by numpy's compiled reader."""
+    body = text[text.find("\n") + 1 :] if "\n" in text else ""
+    if not body.strip():
+        raise InputError(f"{where} has no rows below its header")
+    try:
+        return np.loadtxt(
+            io.StringIO(body),
+            dtype=kind,
+            delimiter=delimiter,
+            usecols=columns,
+            ndmin=2,
+            quotechar='"',
+            comments=None,
+        )
+    except (ValueError, IndexError) as error:
+        raise InputError(
+            f"{where}: {error} (rows are counted from 0 below the header); "
+            "expected a number in every column but the label, none empty"
+        ) from error
+
+
+def _class_names(labels: NDArray[Any]) -> tuple[str, ...]:
+    """Sorted names of text labels; none where labels are numbers."""
+    names = tuple(sorted(set(labels.tolist())))
+    return () if all(_is_number(name) for name in names) else names
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbered(labels: NDArray[Any], names: tuple[str, ...], where: str) -> Tensor:
+    if not names and all(_is_number(text) for text in set(labels.tolist())):
+        return label_tensor(labels.astype(np.float64), where)
+    number = {name: index for index, name in enumerate(names)}
+    strangers = sorted(set(labels.tolist()) - set(names))
+    if strangers or "" in number:
+        shown = "empty labels" if "" in number or strangers == [""] else f"the label '{strangers[0]}'"
+        raise InputError(f"{where} has {shown}; expected one of the training labels in every row")
+    return torch.tensor([number[text] for text in labels.tolist()])
