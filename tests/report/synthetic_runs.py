@@ -77,7 +77,7 @@ def write_certified(
     predict = np.where(correct, label, (label + 1) % 10)
     header = "idx\tlabel\tpredict\tradius\tcorrect\ttime\tdraws\thits\tmode"
     rows = [
-        f"{20 * i}\t{label[i]}\t{predict[i]}\t{float(radius[i])!r}\t{int(correct[i])}\t0.01\t1000\t900\t{mode}"
+        f"{20 * i}\t{label[i]}\t{predict[i]}\t{float(radius[i])!r}\t{int(correct[i])}\t0\t1000\t900\t{mode}"
         for i in range(images)
     ]
     folder = path / "certify"

@@ -92,9 +92,10 @@ def _column(path: Path, body: list[str], column: str, position: int) -> np.ndarr
 def _agree(path: Path, table: dict[float, Share], rows: Rows) -> None:
     """A table and a log that tell different stories are not shown at all."""
     for radius, share in table.items():
-        if abs(share.accuracy - rows.share(radius).accuracy) > 0.5 / len(rows):
+        counted = rows.share(radius).accuracy
+        if abs(share.accuracy - counted) > 0.5 / len(rows):
             raise InputError(
-                f"'{path}' says {share.accuracy:.4f} of the images are certified at radius {radius:g}, but the rows "
-                f"of '{path.with_suffix('.tsv').name}' say {rows.share(radius).accuracy:.4f}; one of them was "
-                "changed: certify again with --overwrite"
+                f"'{path}' says that {share.accuracy:.4f} of the images are certified at radius {radius:g}, "
+                f"but the rows of '{path.with_suffix('.tsv').name}' say {counted:.4f}; one of them was changed: "
+                "certify again with --overwrite"
             )

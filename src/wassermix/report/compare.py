@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ class Comparison:
     """One paired test between two runs; ``adjusted`` is Holm's p over all tests of the page."""
 
     measure: str
+    protocol: str
     first: str
     second: str
     result: Paired
@@ -44,11 +45,11 @@ def attack_groups(runs: Sequence[RunRecord]) -> dict[Protocol, list[tuple[RunRec
 
 def comparisons(runs: Sequence[RunRecord]) -> list[Comparison]:
     """Every paired test that the runs' per-image rows allow, with Holm's correction over all of them."""
-    tests = list({(test.measure, test.first, test.second): test for test in _tests(runs)}.values())
+    tests = list(
+        {(test.measure, test.protocol, test.first, test.second): test for test in _tests(runs)}.values()
+    )
     adjusted = holm([test.result.p for test in tests])
-    return [
-        Comparison(test.measure, test.first, test.second, test.result, p) for test, p in zip(tests, adjusted)
-    ]
+    return [replace(test, adjusted=p) for test, p in zip(tests, adjusted)]
 
 
 def cautions(runs: Sequence[RunRecord]) -> list[str]:
@@ -142,7 +143,7 @@ def _attack_tests(
     for measure, ours, theirs in flags:
         if shared is not None and ours is not None and theirs is not None:
             result = paired_test(ours[shared[0]], theirs[shared[1]])
-            yield Comparison(measure, run_a.name, run_b.name, result)
+            yield Comparison(measure, "", run_a.name, run_b.name, result)
 
 
 def _certified_tests(
@@ -155,8 +156,8 @@ def _certified_tests(
     for radius in a.table:
         if shared is not None and radius in b.table:
             result = paired_test(a.rows.certified(radius)[shared[0]], b.rows.certified(radius)[shared[1]])
-            measure = f"certified at radius {radius:g} ({protocol_name(a)})"
-            yield Comparison(measure, run_a.name, run_b.name, result)
+            measure = f"certified at radius {radius:g}"
+            yield Comparison(measure, protocol_name(a), run_a.name, run_b.name, result)
 
 
 def _shared(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from matplotlib import colormaps
@@ -46,15 +47,17 @@ class Curve:
     low: Floats
     high: Floats
     stepped: bool = False
+    series: int | None = None
+    """Which colour; by default the line's place in the figure."""
 
 
-def curve_of_rows(label: str, rows: Rows, points: int = 200) -> Curve:
+def curve_of_rows(label: str, rows: Rows, points: int = 200, *, series: int | None = None) -> Curve:
     """Certified accuracy over the radius, from a log, with exact 95% intervals."""
     radii = np.linspace(0, max(float(rows.radius.max()), 1e-6) * 1.02, points)
     counts = [int(rows.certified(radius).sum()) for radius in radii]
     bounds = {count: exact_interval(count, len(rows)) for count in set(counts)}
     low, high = np.array([bounds[count] for count in counts]).T
-    return Curve(label, radii, np.array(counts) / len(rows), low, high, stepped=True)
+    return Curve(label, radii, np.array(counts) / len(rows), low, high, stepped=True, series=series)
 
 
 def certified_curves(curves: Sequence[Curve]) -> Figure:
@@ -69,14 +72,20 @@ def certified_curves(curves: Sequence[Curve]) -> Figure:
     return figure
 
 
-def mean_geodesics(audits: Mapping[str, Audited], measure: str = "kl") -> Figure:
-    """The performance geodesic: mean of ``measure`` over pairs along t; the band holds 80% of the pairs."""
+def mean_geodesics(
+    audits: Mapping[str, Audited], measure: str = "kl", series: Mapping[str, int] | None = None
+) -> Figure:
+    """The performance geodesic: mean of ``measure`` over pairs along t; the band holds 80% of the pairs.
+
+    ``series`` numbers the colour of each label; by default they follow the order of ``audits``.
+    """
     figure, axes = _one()
     for number, (label, audit) in enumerate(audits.items()):
         t = audit.pairs[0].t
         values = np.stack([np.interp(t, pair.t, getattr(pair, measure)) for pair in audit.pairs])
         low, high = np.quantile(values, (0.1, 0.9), axis=0)
-        _line(axes, Curve(label, t, values.mean(0), low, high), number)
+        colour = (series or {}).get(label)
+        _line(axes, Curve(label, t, values.mean(0), low, high, series=colour), number)
     axes.set_xlim(0, 1)
     words = {"kl": "KL to the mixed label (nats)", "loss": "cross-entropy (nats)", "accuracy": "accuracy"}
     _dress(
@@ -136,18 +145,21 @@ def pair_matrix(audit: Audited, measure: str = "total_variation", *, top: float 
     axes.grid(False)
     bar = figure.colorbar(mesh, ax=axes, shrink=0.9)
     bar.ax.tick_params(colors=INK, labelsize=9, length=0)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     return figure
 
 
-def training_curves(metrics: Mapping[str, Sequence[Mapping[str, float]]], key: str) -> Figure:
+def training_curves(
+    metrics: Mapping[str, Sequence[Mapping[str, float]]], key: str, series: Mapping[str, int] | None = None
+) -> Figure:
     """One number of metrics.jsonl over the epochs, a line a run that has it."""
     figure, axes = _one()
     for number, (label, lines) in enumerate(metrics.items()):
         points = [(line.get("epoch", i + 1), line[key]) for i, line in enumerate(lines) if key in line]
         if points:
             x, y = np.array(points, dtype=np.float64).T
-            _line(axes, Curve(label, x, y, y, y), number, marker="o" if len(x) < 4 else "")
+            line = Curve(label, x, y, y, y, series=(series or {}).get(label))
+            _line(axes, line, number, marker="o" if len(x) < 4 else "")
     _dress(axes, "epoch", key, percent="accuracy" in key)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _legend(axes, len(metrics))
@@ -161,9 +173,9 @@ def _one() -> tuple[Figure, Axes]:
 
 
 def _line(axes: Axes, curve: Curve, number: int, marker: str = "") -> None:
-    colour = SERIES[number % len(SERIES)]
+    colour = SERIES[(number if curve.series is None else curve.series) % len(SERIES)]
     dash = DASHES[(number // len(SERIES) + number) % len(DASHES)]
-    style = "post" if curve.stepped else None
+    style: Literal["post"] | None = "post" if curve.stepped else None
     if not np.array_equal(curve.low, curve.high):
         axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.16, lw=0, step=style)
     axes.plot(

@@ -19,26 +19,27 @@ WEAKEST = 5
 STRIP_SAMPLES, STRIP_TIMES = 3, 11
 
 
-def audits_of(runs: Sequence[RunRecord]) -> dict[str, Audited]:
-    """Every audit that holds at least one pair, under its run's name."""
+def audits_of(runs: Sequence[RunRecord]) -> tuple[dict[str, Audited], dict[str, int]]:
+    """Every audit that holds a pair, under its run's name, and the place of that run on the page."""
     named: dict[str, Audited] = {}
-    for run in runs:
-        for audit in run.audited:
-            if audit.pairs:
-                named[run.name if len(run.audited) == 1 else f"{run.name} · {audit.name}"] = audit
-    return named
+    series: dict[str, int] = {}
+    for place, run in enumerate(runs):
+        for audit in (one for one in run.audited if one.pairs):
+            label = run.name if len(run.audited) == 1 else f"{run.name} · {audit.name}"
+            named[label], series[label] = audit, place
+    return named, series
 
 
-def geodesic_section(audits: Mapping[str, Audited]) -> Safe:
+def geodesic_section(audits: Mapping[str, Audited], series: Mapping[str, int]) -> Safe:
     """Curves over t, the pairs where the model is weakest, and a matrix a run."""
     means = [
         _figure(
-            mean_geodesics(audits, "kl"),
+            mean_geodesics(audits, "kl", series),
             "KL between mixed label and prediction along the geodesics, mean over "
             "pairs; the band holds 80% of the pairs.",
         ),
         _figure(
-            mean_geodesics(audits, "accuracy"),
+            mean_geodesics(audits, "accuracy", series),
             "Accuracy (the nearer class counts as right) along the "
             "geodesics, mean over pairs; the band holds 80% of the pairs.",
         ),
@@ -73,7 +74,7 @@ def weakest_table(audits: Mapping[str, Audited]) -> Safe:
     """The pairs with the highest peak of KL, for each run."""
     rows = [_weak_row(label, pair) for label, audit in audits.items() for pair in weakest(audit)[:WEAKEST]]
     head = ["run", "pair", "highest KL", "at t", "total variation", "mean accuracy", "prediction flips at t"]
-    return table("The pairs of classes between which the loss climbs highest.", head, rows, text=2)
+    return table("The pairs of classes between which the loss climbs highest.", head, rows, words=(0, 1))
 
 
 def weakest(audit: Audited) -> list[PairCurve]:
@@ -89,22 +90,26 @@ def film_strip(audits: Mapping[str, Audited]) -> Safe:
     pair = weakest(audit)[0]
     frames = audit.frames[audit.pairs.index(pair)][:STRIP_SAMPLES]
     chosen = np.unique(np.linspace(0, frames.shape[1] - 1, STRIP_TIMES).round().astype(int))
-    words = f"Samples on their way from class {pair.source} to class {pair.target} (t = 0 to 1), the pair on which {label} is weakest."
+    way = f"from class {pair.source} to class {pair.target}"
+    words = f"Samples on their way {way} (t = 0 to 1), the pair on which {label} is weakest."
     image = Safe(f'<img class="strip" src="{sheet(frames[:, chosen])}" alt="{escape(words)}">')
     return element("figure", image, element("figcaption", words))
 
 
-def explorer(audits: Mapping[str, Audited]) -> Safe:
+def explorer(audits: Mapping[str, Audited], series: Mapping[str, int]) -> Safe:
     """The data of the slider; the script builds its controls from it."""
     sheets: dict[str, int] = {}
-    series = [_series(label, audit, sheets, len(audits)) for label, audit in audits.items()]
-    return data_block("explorer-data", {"series": series, "sheets": list(sheets)})
+    shown = [
+        {"run": label, "colour": series[label] % 8, **_series(audit, sheets, 1 / len(audits))}
+        for label, audit in audits.items()
+    ]
+    return data_block("explorer-data", {"series": shown, "sheets": list(sheets)})
 
 
-def _series(label: str, audit: Audited, sheets: dict[str, int], count: int) -> dict[str, Any]:
-    series: dict[str, Any] = {"run": label, "pairs": [_pair_data(pair) for pair in audit.pairs]}
+def _series(audit: Audited, sheets: dict[str, int], budget: float) -> dict[str, Any]:
+    series: dict[str, Any] = {"pairs": [_pair_data(pair) for pair in audit.pairs]}
     if audit.frames is not None and audit.frame_times is not None:
-        samples, pairs = budgeted_samples(audit.frames, 1 / count)
+        samples, pairs = budgeted_samples(audit.frames, budget)
         series |= {
             "times": _rounded(audit.frame_times),
             "samples": samples,

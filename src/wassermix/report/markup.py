@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 __all__ = ["Safe", "data_block", "details", "element", "escape", "join", "table"]
@@ -36,25 +36,15 @@ def element(name: str, *children: object, attributes: dict[str, object] | None =
     return Safe(f"<{name}{given}>{join(children)}</{name}>")
 
 
-def table(caption: str, head: Sequence[object], rows: Sequence[Sequence[object]], *, text: int = 1) -> Safe:
-    """A table that scrolls sideways on a narrow screen; the first ``text`` columns are words, not numbers."""
-    header = element("tr", *(_cell("th", cell, i, text, scope="col") for i, cell in enumerate(head)))
-    body = [
-        element(
-            "tr",
-            _cell("th", row[0], 0, text, scope="row"),
-            *(_cell("td", c, i, text) for i, c in enumerate(row[1:], 1)),
-        )
-        for row in rows
-    ]
+def table(
+    caption: str, head: Sequence[object], rows: Sequence[Sequence[object]], *, words: Collection[int] = (0,)
+) -> Safe:
+    """A table that scrolls sideways on a narrow screen; all columns but ``words`` hold numbers."""
+    header = element("tr", *(_cell("th", cell, i not in words, "col") for i, cell in enumerate(head)))
+    body = [element("tr", *_cells(row, words)) for row in rows]
     inner = element("table", element("caption", caption), element("thead", header), element("tbody", *body))
-    attributes: dict[str, object] = {
-        "class": "scroll",
-        "tabindex": "0",
-        "role": "region",
-        "aria-label": caption,
-    }
-    return element("div", inner, attributes=attributes)
+    shape: dict[str, object] = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}
+    return element("div", inner, attributes=shape)
 
 
 def details(summary: object, *children: object) -> Safe:
@@ -70,5 +60,11 @@ def data_block(name: str, value: Any) -> Safe:
     return Safe(f'<script type="application/json" id="{html.escape(name)}">{text}</script>')
 
 
-def _cell(name: str, content: object, column: int, text: int, scope: str | None = None) -> Safe:
-    return element(name, content, attributes={"scope": scope, "class": None if column < text else "number"})
+def _cells(row: Sequence[object], words: Collection[int]) -> Iterator[Safe]:
+    yield _cell("th", row[0], 0 not in words, "row")
+    for column, content in enumerate(row[1:], 1):
+        yield _cell("td", content, column not in words)
+
+
+def _cell(name: str, content: object, numeric: bool, scope: str | None = None) -> Safe:
+    return element(name, content, attributes={"scope": scope, "class": "number" if numeric else None})

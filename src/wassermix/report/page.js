@@ -35,6 +35,8 @@
   const canvas = make("canvas", { class: "stage", role: "img", id: "explorer-stage" });
   const nothing = make("p", { class: "nothing" }, "No pictures are stored for this pair; the curve shows it all the same.");
   const chart = draw("svg", { class: "chart", viewBox: `0 0 ${BOX.width} ${BOX.height}`, role: "img", id: "explorer-chart" });
+  const key = make("p", { class: "key" }, ...data.series.map((one) =>
+    make("span", {}, make("span", { class: `swatch series${one.colour}`, "aria-hidden": "true" }), one.run)));
   const reading = make("p", { class: "reading", id: "explorer-reading" });
   const says = make("div", { class: "says" });
   const slider = make("input", { type: "range", id: "explorer-time", min: 0, step: 1, value: 0, "aria-label": "Place on the geodesic" });
@@ -44,7 +46,7 @@
   mount.append(
     make("div", { class: "controls" }, runLabel, pairLabel, measureLabel),
     make("div", {}, canvas, nothing),
-    make("div", {}, reading, chart, says),
+    make("div", {}, reading, chart, key, says),
     make("div", { class: "travel" }, from, slider, to, play),
   );
 
@@ -97,10 +99,10 @@
     });
     chart.append(line(chosen(), Number(run.value), "chosen"));
     chart.append(draw("line", { class: "now", id: "explorer-now" }));
-    chart.append(draw("circle", { class: "marker", id: "explorer-marker", r: 7, style: `fill: var(--s${Number(run.value) % 8})` }));
+    chart.append(draw("circle", { class: "marker", id: "explorer-marker", r: 7, style: `fill: var(--s${series().colour})` }));
   };
   const line = (one, i, kind) => {
-    const node = draw("path", { class: kind, d: path(one), style: `stroke: var(--s${i % 8})` });
+    const node = draw("path", { class: kind, d: path(one), style: `stroke: var(--s${data.series[i].colour})` });
     node.append(draw("title", {}, data.series[i].run));
     return node;
   };
@@ -120,10 +122,11 @@
     if (number === undefined) return;
     const picture = image(number);
     const [height, width] = series().size, count = series().samples;
-    const columns = Math.min(count, 3), rows = Math.ceil(count / columns);
+    const columns = count < 2 ? 1 : count < 5 ? 2 : 3, rows = Math.ceil(count / columns);
     const grow = Math.max(1, Math.round(200 / width));
-    canvas.width = columns * width * grow;
-    canvas.height = rows * height * grow;
+    const gap = 6, stepX = width * grow + gap, stepY = height * grow + gap;
+    canvas.width = columns * stepX - gap;
+    canvas.height = rows * stepY - gap;
     canvas.setAttribute("aria-label", `${count} samples at t = ${now().toFixed(2)} from class ${chosen().source} to class ${chosen().target}`);
     if (!picture.complete) return;
     const pen = canvas.getContext("2d");
@@ -131,7 +134,7 @@
     const column = Number(slider.value);
     for (let i = 0; i < count; i += 1) {
       pen.drawImage(picture, column * width, i * height, width, height,
-        (i % columns) * width * grow, Math.floor(i / columns) * height * grow, width * grow, height * grow);
+        (i % columns) * stepX, Math.floor(i / columns) * stepY, width * grow, height * grow);
     }
   };
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from wassermix.files import write_text
 from wassermix.report.compare import comparisons
+from wassermix.report.explanations import ATTACKS, CERTIFICATES, GEODESICS, MORPH, TESTS
 from wassermix.report.figures import training_curves
 from wassermix.report.geodesics import audits_of, explorer, film_strip, geodesic_section
 from wassermix.report.markup import Safe, details, element, join, table
 from wassermix.report.reading import load_runs
-from wassermix.report.records import RunRecord
+from wassermix.report.records import Audited, RunRecord
 from wassermix.report.results import (
     attacked_section,
     certified_section,
@@ -28,19 +31,7 @@ from wassermix.report.wording import setting_rows
 
 __all__ = ["ReportSummary", "write_report"]
 
-QUIET = (
-    "epoch",
-    "seconds",
-    "images",
-    "memory",
-    "update",
-    "step",
-    "lr",
-    "learning_rate",
-    "time",
-    "passes",
-    "version",
-)
+QUIET = ("epoch", "seconds", "images", "memory", "peak", "update", "step", "time", "passes", "version")
 """Beginnings of metric names that say how fast, not how well, a training went."""
 PANELS = 8
 
@@ -67,37 +58,8 @@ def write_report(runs: list[Path], out: Path) -> ReportSummary:
 
 def build_page(runs: Sequence[RunRecord]) -> str:
     """The page as text."""
-    tests = comparisons(runs)
-    audits = audits_of(runs)
-    sections = [
-        _section("overview", "Results at a glance", [headline(runs, tests), overview_section(runs)]),
-        _section(
-            "certified",
-            "What is proved",
-            [_about_certificates(runs), certified_section(runs), *_absent(runs, "certify")],
-        ),
-        _section(
-            "attacked",
-            "What attacks find",
-            [_about_attacks(runs), attacked_section(runs), *_absent(runs, "attack")],
-        ),
-        _section("compared", "Run against run, image by image", [_about_tests(), compared_section(tests)])
-        if tests
-        else Safe(""),
-        _section("morph", "From one class to another", [_about_morph(), MOUNT, film_strip(audits)])
-        if audits
-        else Safe(""),
-        _section(
-            "geodesics",
-            "Between the classes",
-            [_about_geodesics(), geodesic_section(audits)] if audits else [],
-        )
-        if audits
-        else Safe(""),
-        _audit_absent(runs, bool(audits)),
-        _section("training", "Training", [_training(runs), *_absent(runs, "train")]),
-        _section("parameters", "Every parameter", [_parameters(run) for run in runs]),
-    ]
+    audits, series = audits_of(runs)
+    sections = [*_result_sections(runs), *_audit_sections(runs, audits, series), *_background_sections(runs)]
     title = " · ".join(run.name for run in runs)
     return Template(_part("page.html")).substitute(
         title=element("title", f"wassermix report: {title}"),
@@ -108,9 +70,41 @@ def build_page(runs: Sequence[RunRecord]) -> str:
         script=_part("page.js"),
         contents=_contents(sections),
         sections=join(sections, "\n"),
-        data=explorer(audits) if audits else "",
+        data=explorer(audits, series) if audits else "",
         version=element("span", f"wassermix {version('wassermix')}"),
     )
+
+
+def _result_sections(runs: Sequence[RunRecord]) -> Iterator[Safe]:
+    tests = comparisons(runs)
+    yield _section("overview", "Results at a glance", headline(runs, tests), overview_section(runs))
+    proved = [_lead(CERTIFICATES), certified_section(runs)] if any(run.certified for run in runs) else []
+    yield _section("certified", "What is proved", *proved, *_absent(_missing(runs, "certify")))
+    found = [_lead(ATTACKS), attacked_section(runs)] if any(run.attacked for run in runs) else []
+    absent = _absent(_missing(runs, "attack"))
+    if found or absent:
+        yield _section("attacked", "What attacks find", *found, *absent)
+    if tests:
+        yield _section("compared", "Run against run", _lead(TESTS), compared_section(tests))
+
+
+def _audit_sections(
+    runs: Sequence[RunRecord], audits: Mapping[str, Audited], series: Mapping[str, int]
+) -> Iterator[Safe]:
+    absent = _absent(_missing(runs, "audit"))
+    if audits:
+        yield _section("morph", "From class to class", _lead(MORPH), MOUNT, film_strip(audits))
+        yield _section(
+            "geodesics", "Between the classes", _lead(GEODESICS), geodesic_section(audits, series), *absent
+        )
+    elif absent:
+        yield _section("geodesics", "Between the classes", *absent)
+
+
+def _background_sections(runs: Sequence[RunRecord]) -> Iterator[Safe]:
+    absent = (f"{run.name} has no metrics.jsonl, so no training curve." for run in runs if not run.metrics)
+    yield _section("training", "Training", _training(runs), *_absent(absent))
+    yield _section("parameters", "Every parameter", *(_parameters(run) for run in runs))
 
 
 MOUNT = element("div", attributes={"id": "explorer", "class": "explorer"})
@@ -128,33 +122,16 @@ def _missing(runs: Sequence[RunRecord], what: str) -> Iterator[str]:
             yield f"{run.name} has no {noun}: `wassermix {what} {run.path}` adds it."
 
 
-def _absent(runs: Sequence[RunRecord], what: str) -> list[Safe]:
-    if what == "train":
-        lines = [
-            f"{run.name} has no training curve: it is not from `wassermix train`."
-            for run in runs
-            if not run.metrics
-        ]
-    else:
-        lines = list(_missing(runs, what))
+def _absent(lines: Iterable[str]) -> list[Safe]:
     return [element("p", line, attributes={"class": "absent"}) for line in lines]
 
 
-def _audit_absent(runs: Sequence[RunRecord], some: bool) -> Safe:
-    lines = _absent(runs, "audit")
-    if not lines:
-        return Safe("")
-    return join(lines) if some else _section("geodesics", "Between the classes", lines)
-
-
-def _section(name: str, title: str, parts: Sequence[object]) -> Safe:
+def _section(name: str, title: str, *parts: object) -> Safe:
     return element("section", element("h2", title), *parts, attributes={"id": name})
 
 
 def _contents(sections: Sequence[Safe]) -> Safe:
     """Links to the sections that are there."""
-    import re
-
     found = [re.match(r'<section id="([a-z]+)"><h2>([^<]*)</h2>', section) for section in sections]
     links = [
         element("a", Safe(one.group(2)), attributes={"href": f"#{one.group(1)}"}) for one in found if one
@@ -170,61 +147,15 @@ def _lead(text: str) -> Safe:
     return element("p", text, attributes={"class": "lead"})
 
 
-def _about_certificates(runs: Sequence[RunRecord]) -> Safe:
-    return (
-        _lead(
-            "Randomized smoothing proves, with probability at least 1 − alpha for each image, that no disturbance "
-            "shorter than the radius changes the smoothed classifier's answer. Certified accuracy at r is the share "
-            "of images that are classified rightly with a radius of at least r. Modes and numbers of draws differ in "
-            "what they can prove, so each has a table of its own."
-        )
-        if any(run.certified for run in runs)
-        else Safe("")
-    )
-
-
-def _about_attacks(runs: Sequence[RunRecord]) -> Safe:
-    return (
-        _lead(
-            "An attack looks for a disturbance within eps that changes the answer. Attacked accuracy is an upper bound "
-            "on robust accuracy: a stronger attack may find more. Where a sanity check fails, the attack was probably "
-            "too weak."
-        )
-        if any(run.attacked for run in runs)
-        else Safe("")
-    )
-
-
-def _about_tests() -> Safe:
-    return _lead(
-        "Two runs that saw the same images are compared by the images that only one of them gets right (McNemar's "
-        "exact test). Holm's p allows for the number of tests on this page: below 0.05, the difference is unlikely "
-        "to be chance."
-    )
-
-
-def _about_morph() -> Safe:
-    return _lead(
-        "Move along a Wasserstein geodesic from one class to another, and see what the model makes of it. "
-        "Arrow keys move the slider; page-up and page-down move it faster."
-    )
-
-
-def _about_geodesics() -> Safe:
-    return _lead(
-        "The performance geodesic: the model's loss on samples that optimal transport carries from one class to "
-        "another. KL is the cross-entropy to the mixed label less that label's own entropy, so 0 is perfect at every t."
-    )
-
-
 def _training(runs: Sequence[RunRecord]) -> Safe:
     lines = {run.name: run.metrics for run in runs if run.metrics}
+    places = {run.name: place for place, run in enumerate(runs)}
     keys = dict.fromkeys(key for one in lines.values() for line in one for key in line)
     shown = [key for key in keys if not key.startswith(QUIET)][:PANELS]
     figures = []
     for key in shown:
         words = f"{key} over the epochs."
-        picture = inline_svg(training_curves(lines, key), f"Training: {words}")
+        picture = inline_svg(training_curves(lines, key, places), f"Training: {words}")
         figures.append(element("figure", picture, element("figcaption", words)))
     return element("div", *figures, attributes={"class": "grid"}) if figures else Safe("")
 
@@ -238,6 +169,5 @@ def _parameters(run: RunRecord) -> Safe:
     return details(run.name, where, *blocks)
 
 
-def _listing(title: str, values: object) -> Safe:
-    assert hasattr(values, "items"), "parameters are named"
-    return details(title, table(title, ["parameter", "value"], setting_rows(values), text=2))  # type: ignore[arg-type]
+def _listing(title: str, values: Mapping[str, Any]) -> Safe:
+    return details(title, table(title, ["parameter", "value"], setting_rows(values), words=(0, 1)))

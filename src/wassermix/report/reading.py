@@ -37,7 +37,7 @@ def load_run(path: Path, name: str | None = None) -> RunRecord:
         return RunRecord(name, path, config={}, metrics=(), certified=(read_log(path),))
     if not path.is_dir():
         raise InputError(
-            f"run '{path}' is not there; expected a run directory (`wassermix train ... --out {path}` makes one) "
+            f"run '{path}' is not there; expected a run directory, as `wassermix train RECIPE --out RUN` makes, "
             "or a certification log ending in .tsv"
         )
     if not any((path / part).exists() for part in ("config.yaml", "certify", "attack", "audit")):
@@ -82,7 +82,8 @@ def _evaluations(path: Path) -> Iterator[Any]:
 def _unfinished(path: Path) -> Iterator[str]:
     for log in sorted((path / "certify").glob("*.tsv")):
         if not log.with_suffix(".json").exists():
-            yield f"Certification '{log.stem}' is unfinished and left out; `wassermix certify {path} --resume` ends it."
+            end = f"`wassermix certify {path} --resume` ends it."
+            yield f"Certification '{log.stem}' is unfinished and left out; {end}"
 
 
 def _config(path: Path) -> Mapping[str, Any]:
@@ -193,8 +194,7 @@ def _frames(path: Path, pairs: int) -> tuple[NDArray[np.uint8] | None, Floats | 
         return None, None
     try:
         with np.load(path, allow_pickle=False) as stored:
-            frames = stored["frames"] if "frames" in stored else None
-            times = stored["t"] if "t" in stored else None
+            frames, times = stored.get("frames"), stored.get("t")
     except (OSError, ValueError, BadZipFile) as error:
         raise InputError(f"'{path}' cannot be read ({error}); {MEND}") from error
     if frames is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from wassermix.report.compare import (
     Comparison,
     attack_groups,
@@ -28,8 +30,11 @@ AHEAD = 0.05
 
 def headline(runs: Sequence[RunRecord], tests: Sequence[Comparison]) -> Safe:
     """What the runs show, in sentences that the tests bear out."""
-    sure = sorted((test for test in tests if test.adjusted < AHEAD), key=lambda test: test.adjusted)[:6]
-    lines: list[object] = [_ahead(test) for test in sure]
+    sure = [test for test in tests if test.adjusted < AHEAD]
+    duels = dict.fromkeys(_better_first(test) for test in sure)
+    lines: list[object] = [
+        _ahead(duel, [test for test in sure if _better_first(test) == duel]) for duel in duels
+    ]
     if tests and not sure:
         lines.append(
             f"No difference between the runs is beyond chance: {len(tests)} paired tests, "
@@ -45,21 +50,35 @@ def headline(runs: Sequence[RunRecord], tests: Sequence[Comparison]) -> Safe:
 
 def overview_section(runs: Sequence[RunRecord]) -> Safe:
     """A row a run: how it was trained, and its clean, attacked and certified accuracy at a glance."""
-    attacks = [(attack_name(group[0][1]), dict(_by_run(group))) for group in attack_groups(runs).values()]
-    groups = list(certified_groups(runs).values())
+    columns = [*_attack_columns(runs), *_certified_columns(runs)]
     head = ["run", "method", "augment", "regularizer", "updates", "clean accuracy"]
-    head += [f"under {name}" for name, _ in attacks]
-    head += [f"certified, {protocol_name(group[0][1])}" for group in groups]
-    rows = []
-    for run in runs:
-        row: list[object] = [_run_label(runs, run), *settings(run).values(), _clean(run)]
-        row += [_share(by_run[run.name].robust) if run.name in by_run else "–" for _, by_run in attacks]
-        row += [_glance(dict(_by_run(group)).get(run.name)) for group in groups]
-        rows.append(row)
-    caption = (
-        "How each run was trained and how it holds up. Accuracy in per cent of images, 95% interval below."
-    )
-    return join([table(caption, head, rows, text=4), *_training_notes(runs)])
+    rows = [
+        [
+            _run_label(runs, run),
+            *settings(run).values(),
+            _share(_clean(run)),
+            *(_share(by.get(run.name)) for _, by in columns),
+        ]
+        for run in runs
+    ]
+    caption = "How each run was trained and how it holds up: per cent of images, 95% interval below."
+    shown = table(caption, [*head, *(name for name, _ in columns)], rows, words=(0, 1, 2, 3))
+    return join([shown, *_training_notes(runs)])
+
+
+def _attack_columns(runs: Sequence[RunRecord]) -> Iterator[tuple[str, dict[str, Share]]]:
+    for group in attack_groups(runs).values():
+        yield f"under {attack_name(group[0][1])}", {run.name: item.robust for run, item in group}
+
+
+def _certified_columns(runs: Sequence[RunRecord]) -> Iterator[tuple[str, dict[str, Share]]]:
+    """Each protocol at the middle one of its radii."""
+    for group in certified_groups(runs).values():
+        radii = sorted({radius for _, item in group for radius in item.table})
+        if radii:
+            radius = radii[len(radii) // 2]
+            found = {run.name: item.table[radius] for run, item in reversed(group) if radius in item.table}
+            yield f"certified at r = {radius:g} ({protocol_name(group[0][1])})", found
 
 
 def attacked_section(runs: Sequence[RunRecord]) -> Safe:
@@ -76,7 +95,7 @@ def compared_section(tests: Sequence[Comparison]) -> Safe:
     """Every paired test: images that only one of two runs gets right, and the exact p."""
     rows = [
         [
-            test.measure,
+            join([test.measure, element("span", test.protocol, attributes={"class": "interval"})]),
             test.first,
             test.second,
             test.result.first_only,
@@ -98,18 +117,21 @@ def compared_section(tests: Sequence[Comparison]) -> Safe:
         "Holm's p",
     ]
     caption = "The same images seen by two runs: how many only one of them gets right."
-    return table(caption, head, rows, text=3)
+    return table(caption, head, rows, words=(0, 1, 2))
 
 
-def _ahead(test: Comparison) -> Safe:
-    better, worse = (test.second, test.first) if test.result.difference > 0 else (test.first, test.second)
-    return join(
-        [
-            element("strong", better),
-            f" is ahead of {worse}: {test.measure}, {abs(100 * test.result.difference):.1f} points "
-            f"on {test.result.images:,} shared images (exact paired test, Holm's p {p_value(test.adjusted)}).",
-        ]
-    )
+def _better_first(test: Comparison) -> tuple[str, str, str]:
+    """The better run, the worse one, and the protocol of a test."""
+    runs = (test.second, test.first) if test.result.difference > 0 else (test.first, test.second)
+    return (*runs, test.protocol)
+
+
+def _ahead(duel: tuple[str, str, str], tests: Sequence[Comparison]) -> Safe:
+    better, worse, protocol = duel
+    gains = "; ".join(f"{test.measure} by {abs(100 * test.result.difference):.1f} points" for test in tests)
+    images = max(test.result.images for test in tests)
+    basis = f"{protocol}; paired on {images:,} images" if protocol else f"paired on {images:,} images"
+    return join([element("strong", better), f" is ahead of {worse} beyond chance: {gains} ({basis})."])
 
 
 def _training_notes(runs: Sequence[RunRecord]) -> Iterator[Safe]:
@@ -141,7 +163,7 @@ def _attack_table(runs: Sequence[RunRecord], group: list[tuple[RunRecord, Attack
     title = element("h3", f"Under {name}")
     detail = ", ".join(f"{key} {number(value)}" for key, value in group[0][1].protocol if value is not None)
     caption = f"Accuracy before and after the attack ({detail})."
-    return join([title, table(caption, head, rows)])
+    return join([title, table(caption, head, rows, words=(0, 5))])
 
 
 def _checks(attack: Attacked) -> Safe:
@@ -160,7 +182,7 @@ def _checks(attack: Attacked) -> Safe:
 def _certified_block(runs: Sequence[RunRecord], group: Group) -> Safe:
     protocol = protocol_name(group[0][1])
     title = element("h3", f"Certified accuracy: {protocol}")
-    curves = [_curve(_legend_name(group, run, item), item) for run, item in group]
+    curves = [_curve(_legend_name(group, run, item), item, _number(runs, run)) for run, item in group]
     words = "Certified accuracy over the ℓ2 radius; bands are exact 95% intervals."
     picture = element(
         "figure",
@@ -185,12 +207,12 @@ def _certified_table(runs: Sequence[RunRecord], group: Group, protocol: str) -> 
     rows = []
     for run, item in group:
         row: list[object] = [
-            _run_label(runs, run),
+            _run_label(runs, run, _legend_name(group, run, item)),
             number(item.parameters.get("sigma")),
             f"{item.images:,}",
             _draws(item),
         ]
-        row += [_share(item.table[radius]) if radius in item.table else "–" for radius in radii]
+        row += [_share(item.table.get(radius)) for radius in radii]
         rows.append(row + ([f"{item.acr:.3f}" if item.acr is not None else "–"] if with_acr else []))
     head = ["run", "sigma", "images", "mean draws", *(f"r = {radius:g}" for radius in radii)]
     caption = f"Certified accuracy in per cent at each radius, 95% interval below ({protocol})."
@@ -205,14 +227,13 @@ def _draws(item: CertifiedSet) -> str:
     return f"{mean:,.0f}" if isinstance(mean, int | float) else "–"
 
 
-def _curve(label: str, item: CertifiedSet) -> Curve:
+def _curve(label: str, item: CertifiedSet, series: int) -> Curve:
     if item.rows is not None:
-        return curve_of_rows(label, item.rows)
-    import numpy as np
-
+        return curve_of_rows(label, item.rows, series=series)
     points = sorted(item.table.items())
     values = np.array([(r, s.accuracy, s.low, s.high) for r, s in points]).T
-    return Curve(label, *values)
+    radii, accuracy, low, high = values
+    return Curve(label, radii, accuracy, low, high, series=series)
 
 
 def _set_statement(run: RunRecord, item: CertifiedSet) -> Safe:
@@ -232,9 +253,10 @@ def _set_statement(run: RunRecord, item: CertifiedSet) -> Safe:
     return element(
         "li",
         name,
-        f": {item.images:,} images at alpha {alpha:g}: at most {expected:g} false certificates are expected, and with "
-        f"95% confidence no more than {worst}. So of the {count:,} images certified at radius {first:g}, at least "
-        f"{sure:,} ({percent(sure / item.images)} of the set) are truly robust there. {_spacing(item)}",
+        f": {item.images:,} images at alpha {alpha:g}: at most {expected:g} false certificates are expected, "
+        f"and with 95% confidence no more than {worst}. So of the {count:,} images certified at radius "
+        f"{first:g}, at least {sure:,} ({percent(sure / item.images)} of the set) are truly robust there. "
+        f"{_spacing(item)}",
     )
 
 
@@ -243,37 +265,27 @@ def _spacing(item: CertifiedSet) -> str:
     return f"Every {every}th test image was certified." if isinstance(every, int) and every > 1 else ""
 
 
-def _glance(item: CertifiedSet | None) -> Safe:
-    """Certified accuracy at the middle radius of a protocol, said which."""
-    if item is None or not item.table:
+def _clean(run: RunRecord) -> Share | None:
+    return run.attacked[0].clean if run.attacked else None
+
+
+def _share(share: Share | None) -> Safe:
+    if share is None:
         return escape("–")
-    radii = sorted(item.table)
-    radius = radii[len(radii) // 2]
-    return join(
-        [_share(item.table[radius]), element("span", f"at r = {radius:g}", attributes={"class": "interval"})]
-    )
-
-
-def _clean(run: RunRecord) -> Safe:
-    return _share(run.attacked[0].clean) if run.attacked else escape("–")
-
-
-def _share(share: Share) -> Safe:
     low_high = element("span", interval(share), attributes={"class": "interval"})
     return join([element("span", percent(share.accuracy), attributes={"class": "value"}), low_high])
 
 
-def _run_label(runs: Sequence[RunRecord], run: RunRecord) -> Safe:
+def _number(runs: Sequence[RunRecord], run: RunRecord) -> int:
+    return [one.name for one in runs].index(run.name)
+
+
+def _run_label(runs: Sequence[RunRecord], run: RunRecord, words: str = "") -> Safe:
     """A run's name behind a swatch in its colour."""
-    number = [one.name for one in runs].index(run.name)
-    swatch = element("span", attributes={"class": f"swatch series{number % 8}", "aria-hidden": "true"})
-    return join([swatch, run.name])
+    shape: dict[str, object] = {"class": f"swatch series{_number(runs, run) % 8}", "aria-hidden": "true"}
+    return join([element("span", attributes=shape), words or run.name])
 
 
 def _legend_name(group: Group, run: RunRecord, item: CertifiedSet) -> str:
     several = sum(other is run for other, _ in group) > 1
     return f"{run.name} · {item.name}" if several else run.name
-
-
-def _by_run(group: Sequence[tuple[RunRecord, object]]) -> Iterator[tuple[str, object]]:
-    return ((run.name, item) for run, item in group)

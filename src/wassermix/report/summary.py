@@ -82,5 +82,8 @@ def _cell(share: Share | None) -> str:
 def _difference(measure: str, tests: Sequence[Comparison]) -> list[str]:
     if not tests:
         return []
-    test = next((test for test in tests if test.measure == measure), None)
+    test = next(
+        (test for test in tests if measure == (test.measure + f" ({test.protocol})" * bool(test.protocol))),
+        None,
+    )
     return ["" if test is None else f"{100 * test.result.difference:+.1f} ({p_value(test.result.p)})"]
