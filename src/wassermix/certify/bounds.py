@@ -43,9 +43,7 @@ def certified_radius(probability: npt.ArrayLike, sigma: float) -> Floats:
     return np.asarray(sigma * special.ndtri(np.maximum(p, 0.5)), dtype=np.float64)
 
 
-def log_e_value(
-    hits: npt.ArrayLike, draws: npt.ArrayLike, p0: npt.ArrayLike, *, atom: float = 0.5
-) -> Floats:
+def log_e_value(hits: npt.ArrayLike, draws: npt.ArrayLike, p0: npt.ArrayLike, *, atom: float = 0.5) -> Floats:
     r"""The logarithm of the mixture e-value against ``p <= p0``.
 
     .. math:: e = w\,1[k=n]\,p_0^{-n} + (1-w) \int_{p_0}^1

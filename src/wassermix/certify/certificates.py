@@ -126,7 +126,7 @@ class Certificates:
     def acr(self) -> float:
         """The average certified radius ``mean(radius * correct)``; not of a grid, which rounds radii down."""
         if self.settings is not None and self.settings.mode == "grid":
-            raise InputError("mode 'grid' has no average certified radius; certify with 'fixed' or 'tolerance'")
+            raise InputError("mode 'grid' has no average certified radius; use 'fixed' or 'tolerance'")
         return float(np.mean(self.radius.numpy() * self._right()))
 
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
