@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ from wassermix.labels import hard
 from wassermix.modes import Classifier, evaluating, frozen
 from wassermix.streams import stream
 
-__all__ = ["Attack", "check_inputs", "fooled", "onto"]
+__all__ = ["Attack", "BallAttack", "check_inputs", "fooled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,22 +25,12 @@ class Attack(ABC):
     """Find an input near ``x`` that the model gets wrong: ``attack(model, x, y) -> x_adv``.
 
     An author writes :meth:`perturb`; the call around it checks the inputs, puts the model into eval
-    mode with frozen parameters, restores both, and projects the answer into the ball and the box.
-    ``bounds=None`` is for vectors without a scale; ``allow_any_eps`` admits a ball that holds every input.
+    mode with frozen parameters, restores both, and confines the answer to where the attack may go.
+    ``bounds=None`` is for vectors without a scale.
     """
 
-    eps: float = 8 / 255
-    norm: Norm = "linf"
     seed: int = 0
     bounds: Bounds = (0.0, 1.0)
-    allow_any_eps: bool = False
-
-    def __post_init__(self) -> None:
-        """Check what can be checked before an input is seen."""
-        object.__setattr__(self, "eps", parse_number(self.eps))  # a config may say "8/255"
-        check_norm(self.norm)
-        if self.norm == "linf":
-            check_eps(self.eps, "linf", bounds=self.bounds, dimension=1, allow_any=self.allow_any_eps)
 
     @property
     @abstractmethod
@@ -50,37 +40,92 @@ class Attack(ABC):
     @property
     @abstractmethod
     def passes(self) -> float:
-        """Forward + backward passes an image, at most."""
+        """Forward + backward passes an image, at most; a forward alone counts a third."""
 
     @abstractmethod
     def perturb(self, model: Classifier, x: Tensor, y: Tensor, *, generator: torch.Generator) -> Tensor:
         """The attacked inputs; the model comes in eval mode with frozen parameters and gradients on."""
 
+    def confine(self, x: Tensor, x_adv: Tensor) -> Tensor:
+        """``x_adv`` brought back to where the attack may go: here the box."""
+        return x_adv if self.bounds is None else x_adv.clamp(*self.bounds)
+
+    def predict(self, model: Classifier, x: Tensor, *, generator: torch.Generator) -> Tensor:
+        """The classes ``(n,)`` that the attacked classifier gives; a smoothed one votes instead."""
+        with torch.no_grad():
+            return model(x).argmax(dim=1)
+
     def parameters(self) -> dict[str, Any]:
         """Every parameter that the number depends on, ready for JSON."""
-        return {"attack": self.name, **asdict(self)}
+        bounds = None if self.bounds is None else list(self.bounds)
+        return {"attack": self.name, **asdict(self), "bounds": bounds}
+
+    def details(self, shape: tuple[int, ...], num_classes: int) -> dict[str, Any]:
+        """What else the number depends on, once the inputs are known."""
+        return {}
+
+    @property
+    def label(self) -> str:
+        """The name of the attack's file unless the user gives one."""
+        return self.name
+
+    def check(self, x: Tensor, y: Tensor) -> None:
+        """Refuse inputs that this attack cannot mean."""
+        check_inputs(x, y, self.bounds)
 
     def __call__(
         self, model: Classifier, x: Tensor, y: Tensor, *, generator: torch.Generator | None = None
     ) -> Tensor:
         """Attack ``x (n, ...)`` with labels ``y (n,)`` or ``(n, k)``; without a generator the seed's own."""
-        check_inputs(x, y, self.bounds)
+        self.check(x, y)
         if len(x) == 0:
             return x.clone()
-        check_eps(
-            self.eps, self.norm, bounds=self.bounds, dimension=x[0].numel(), allow_any=self.allow_any_eps
-        )
         generator = generator or stream(self.seed, "attack")
         with torch.inference_mode(False), torch.enable_grad(), evaluating(model), frozen(model):
+            # Copies, because tensors made in inference mode cannot take part in a gradient.
             x_adv = self.perturb(model, x.detach().clone(), y.detach().clone(), generator=generator)
-        return onto(x, x_adv.detach(), self)
+        return self.confine(x, x_adv.detach())
 
 
-def onto(x: Tensor, x_adv: Tensor, attack: Attack) -> Tensor:
-    """``x_adv`` brought into the box and into the ball around ``x``, as every attack promises."""
-    if attack.bounds is not None:
-        x_adv = x_adv.clamp(*attack.bounds)
-    return x_adv if math.isinf(attack.eps) else x + project(x_adv - x, attack.eps, attack.norm)
+@dataclass(frozen=True, kw_only=True)
+class BallAttack(Attack):
+    """An attack within ``eps`` of the input in a norm.
+
+    ``allow_any_eps`` admits a ball that holds every input, which is otherwise refused.
+    """
+
+    eps: float = 8 / 255
+    norm: Norm = "linf"
+    allow_any_eps: bool = False
+
+    def __post_init__(self) -> None:
+        """Check what can be checked before an input is seen."""
+        object.__setattr__(self, "eps", parse_number(self.eps))  # a config may say "8/255"
+        check_norm(self.norm)
+        self._check_eps(dimension=1 if self.norm == "linf" else 10**12)
+
+    def _check_eps(self, dimension: int) -> None:
+        check_eps(self.eps, self.norm, bounds=self.bounds, dimension=dimension, allow_any=self.allow_any_eps)
+
+    def check(self, x: Tensor, y: Tensor) -> None:
+        """Refuse inputs off scale, and an l2 radius that reaches across the whole box."""
+        super().check(x, y)
+        if len(x):
+            self._check_eps(dimension=x[0].numel())
+
+    def confine(self, x: Tensor, x_adv: Tensor) -> Tensor:
+        """Into the box, then into the ball: scaling down keeps a point inside a box that holds ``x``."""
+        x_adv = super().confine(x, x_adv)
+        return x_adv if math.isinf(self.eps) else x + project(x_adv - x, self.eps, self.norm)
+
+    def with_eps(self, eps: float) -> Self:
+        """The same attack at another radius."""
+        return replace(self, eps=eps)
+
+    @property
+    def label(self) -> str:
+        """``{attack}-{norm}-{eps}``."""
+        return f"{self.name}-{self.norm}-{self.eps:.4g}"
 
 
 def check_inputs(x: Tensor, y: Tensor, bounds: Bounds) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor
 
-from wassermix.attacks.base import Attack, fooled
+from wassermix.attacks.base import BallAttack, fooled
 from wassermix.attacks.norms import Norm, direction, project, random_in_ball
 from wassermix.attacks.radius import Bounds, parse_number
 from wassermix.errors import InputError
@@ -81,7 +81,7 @@ def _into_box(current: Tensor, bounds: Bounds) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PGD(Attack):
+class PGD(BallAttack):
     """Projected gradient ascent on the loss in an l2 or linf ball (Madry et al.), with restarts.
 
     The step is ``2.5 * eps / steps`` unless given. Of several restarts each image keeps the first
@@ -122,8 +122,19 @@ class PGD(Attack):
 
     @property
     def passes(self) -> float:
-        """A pass a step, and a forward to judge each restart where there are several."""
-        return self.restarts * (self.steps + (0.5 if self.restarts > 1 else 0.0))
+        """A pass a step, and three forwards to judge each further restart."""
+        return self.restarts * self.steps + (self.restarts - 1) * 4 / 3
+
+    @property
+    def label(self) -> str:
+        """``{attack}-{norm}-{eps}-{steps}``."""
+        return f"{super().label}-{self.steps}"
+
+    def with_eps(self, eps: float) -> Self:
+        """The same attack at another radius; a step that was given grows and shrinks with it."""
+        step = self.step_size
+        scaled = step if step is None or self.eps == 0 else step * eps / self.eps
+        return replace(self, eps=eps, step_size=scaled)
 
     def parameters(self) -> dict[str, Any]:
         """Every parameter, with the step that is used in place of None."""

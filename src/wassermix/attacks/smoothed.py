@@ -1,0 +1,130 @@
+"""The attack on a smoothed classifier: SmoothAdv's ascent on the loss of averaged probabilities."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from wassermix.attacks.base import BallAttack
+from wassermix.attacks.norms import Norm
+from wassermix.attacks.pgd import ascend
+from wassermix.attacks.radius import parse_number
+from wassermix.errors import InputError
+from wassermix.labels import cross_entropy
+from wassermix.modes import Classifier
+
+__all__ = ["SmoothedPGD", "smoothed_logits", "votes"]
+
+
+def smoothed_logits(model: Classifier, noise: Tensor) -> Classifier:
+    """The soft smoothed classifier ``x -> log((1/m) sum_i softmax f(x + noise_i))``, ``noise (m, n, ...)``.
+
+    Its outputs are log-probabilities, so that its cross-entropy is SmoothAdv's
+    ``J = -log((1/m) sum_i p_y(x + noise_i))``, without a floor under the logarithm.
+    """
+
+    def classifier(x: Tensor) -> Tensor:
+        logits = model((x + noise).flatten(0, 1)).reshape(*noise.shape[:2], -1)
+        return torch.logsumexp(logits.log_softmax(dim=2), dim=0) - math.log(len(noise))
+
+    return classifier
+
+
+def votes(model: Classifier, x: Tensor, sigma: float, *, count: int, generator: torch.Generator) -> Tensor:
+    """How often each class wins under ``count`` draws of noise: ``(n, k)``."""
+    total: Tensor | None = None
+    with torch.no_grad():
+        for _ in range(count):
+            logits = model(x + _noise(x, sigma, 1, generator)[0])
+            won = torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1])
+            total = won if total is None else total + won
+    assert total is not None
+    return total
+
+
+def _noise(x: Tensor, sigma: float, count: int, generator: torch.Generator) -> Tensor:
+    shape = (count, *x.shape)
+    return sigma * torch.randn(shape, generator=generator, device=generator.device, dtype=x.dtype).to(
+        x.device
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothedPGD(BallAttack):
+    """PGD on a smoothed classifier: ``noises`` draws an image, fixed during the attack (SmoothAdv).
+
+    Zero start, step ``2 * eps / steps`` unless given, the box before the ball. The number that it
+    reports is that of the smoothed classifier: the majority of ``votes`` fresh draws.
+    """
+
+    eps: float = 0.5
+    norm: Norm = "l2"
+    steps: int = 10
+    step_size: float | None = None
+    sigma: float = 0.25
+    noises: int = 4
+    votes: int = 100
+
+    def __post_init__(self) -> None:
+        """Check counts and noise."""
+        super().__post_init__()
+        object.__setattr__(self, "sigma", parse_number(self.sigma))
+        if min(self.steps, self.noises, self.votes) < 1:
+            raise InputError(
+                f"attack: steps={self.steps}, noises={self.noises}, votes={self.votes}; expected 1 or more"
+            )
+        if not self.sigma > 0:
+            raise InputError(f"attack: sigma is {self.sigma}; a smoothed classifier needs noise, sigma > 0")
+
+    @property
+    def name(self) -> str:
+        """``smoothed``."""
+        return "smoothed"
+
+    @property
+    def label(self) -> str:
+        """``smoothed-{norm}-{eps}-{steps}-s{sigma}``."""
+        return f"{super().label}-{self.steps}-s{self.sigma:g}"
+
+    @property
+    def step(self) -> float:
+        """The step that is used: the one given, or ``2 * eps / steps``."""
+        return 2 * self.eps / self.steps if self.step_size is None else self.step_size
+
+    @property
+    def passes(self) -> float:
+        """``noises`` passes a step, and the votes before and after."""
+        return self.noises * self.steps + 2 * self.votes / 3
+
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter, with the step that is used in place of None."""
+        return super().parameters() | {
+            "step_size": self.step,
+            "restarts": 1,
+            "random_start": False,
+            "loss": "ce",
+        }
+
+    def perturb(self, model: Classifier, x: Tensor, y: Tensor, *, generator: torch.Generator) -> Tensor:
+        """Climb J with the noise of each image held still."""
+        smoothed = smoothed_logits(model, _noise(x, self.sigma, self.noises, generator))
+        return ascend(
+            lambda point: cross_entropy(smoothed(point), y),
+            x,
+            x,
+            eps=self.eps,
+            norm=self.norm,
+            steps=self.steps,
+            step_size=self.step,
+            bounds=self.bounds,
+            box_first=True,
+            generator=generator,
+        )
+
+    def predict(self, model: Classifier, x: Tensor, *, generator: torch.Generator) -> Tensor:
+        """The class with most votes."""
+        return votes(model, x, self.sigma, count=self.votes, generator=generator).argmax(dim=1)
