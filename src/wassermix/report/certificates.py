@@ -96,6 +96,6 @@ def _agree(path: Path, table: dict[float, Share], rows: Rows) -> None:
         if abs(share.accuracy - counted) > 0.5 / len(rows):
             raise InputError(
                 f"'{path}' says that {share.accuracy:.4f} of the images are certified at radius {radius:g}, "
-                f"but the rows of '{path.with_suffix('.tsv').name}' say {counted:.4f}; one of them was changed: "
+                f"but the rows of '{path.stem}.tsv' say {counted:.4f}; one of them was changed: "
                 "certify again with --overwrite"
             )

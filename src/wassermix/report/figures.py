@@ -68,7 +68,7 @@ def certified_curves(curves: Sequence[Curve]) -> Figure:
     axes.set_ylim(0, 1.02)
     axes.set_xlim(left=0)
     _dress(axes, "radius (ℓ2, data scale)", "certified accuracy", percent=True)
-    _legend(axes, len(curves))
+    _legend(axes)
     return figure
 
 
@@ -92,7 +92,7 @@ def mean_geodesics(
         axes, "t: from the source class (0) to the target (1)", words[measure], percent=measure == "accuracy"
     )
     axes.set_ylim(bottom=0)
-    _legend(axes, len(audits))
+    _legend(axes)
     return figure
 
 
@@ -104,11 +104,11 @@ def predicted_shares(audit: Audited) -> Figure:
     for number, (key, label) in enumerate(names):
         values = np.stack([np.interp(t, pair.t, getattr(pair, key)) for pair in audit.pairs])
         mean = values.mean(0)
-        _line(axes, Curve(label, t, mean, mean, mean), (0, 2, 1)[number])
+        _line(axes, Curve(label, t, mean, mean, mean, series=(5, 3, 7)[number]), number)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1.02)
     _dress(axes, "t: from the source class (0) to the target (1)", "share of predictions", percent=True)
-    _legend(axes, 3)
+    _legend(axes)
     return figure
 
 
@@ -162,7 +162,7 @@ def training_curves(
             _line(axes, line, number, marker="o" if len(x) < 4 else "")
     _dress(axes, "epoch", key, percent="accuracy" in key)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _legend(axes, len(metrics))
+    _legend(axes)
     return figure
 
 
@@ -197,19 +197,20 @@ def _dress(axes: Axes, x: str, y: str, *, percent: bool = False) -> None:
     axes.set_ylabel(y, color=INK, fontsize=10)
     axes.grid(True, color=FAINT, lw=0.7)
     axes.set_axisbelow(True)
-    axes.tick_params(colors=INK, labelcolor=INK, labelsize=9, length=0)
+    axes.tick_params(colors=INK, labelcolor=INK, labelsize=9, length=0, pad=6)
     for spine in axes.spines.values():
         spine.set_visible(False)
     if percent:
         axes.yaxis.set_major_formatter(lambda value, position: f"{100 * value:.0f}%")
 
 
-def _legend(axes: Axes, count: int) -> None:
-    """Beside the lines' room rather than over them: above the axes."""
+def _legend(axes: Axes) -> None:
+    """Above the axes, so that it covers no line; as many columns as the names leave room for."""
+    longest = max((len(label) for label in axes.get_legend_handles_labels()[1]), default=1)
     axes.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1.0),
-        ncols=1 if count == 1 else 2 if count < 5 else 3,
+        ncols=max(1, min(4, 64 // (longest + 7))),
         frameon=False,
         fontsize=9,
         labelcolor=INK,

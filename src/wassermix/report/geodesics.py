@@ -140,7 +140,7 @@ def _weak_row(label: str, pair: PairCurve) -> list[object]:
     flip = "–" if pair.flip_t is None else f"{pair.flip_t:.2f}"
     return [
         label,
-        pair.label,
+        element("span", pair.label, attributes={"class": "pairname"}),
         f"{pair.kl[peak]:.3f}",
         f"{pair.t[peak]:.2f}",
         f"{pair.total_variation:.3f}",

@@ -42,9 +42,14 @@ def table(
     """A table that scrolls sideways on a narrow screen; all columns but ``words`` hold numbers."""
     header = element("tr", *(_cell("th", cell, i not in words, "col") for i, cell in enumerate(head)))
     body = [element("tr", *_cells(row, words)) for row in rows]
-    inner = element("table", element("caption", caption), element("thead", header), element("tbody", *body))
+    inner = element(
+        "table", element("thead", header), element("tbody", *body), attributes={"aria-label": caption}
+    )
     shape: dict[str, object] = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}
-    return element("div", inner, attributes=shape)
+    # outside the scrolling part, or a wide table would carry half of its caption off a phone's screen
+    return join(
+        [element("p", caption, attributes={"class": "caption"}), element("div", inner, attributes=shape)]
+    )
 
 
 def details(summary: object, *children: object) -> Safe:
@@ -67,4 +72,6 @@ def _cells(row: Sequence[object], words: Collection[int]) -> Iterator[Safe]:
 
 
 def _cell(name: str, content: object, numeric: bool, scope: str | None = None) -> Safe:
-    return element(name, content, attributes={"scope": scope, "class": "number" if numeric else None})
+    long = " long" if scope == "col" and len(str(content)) > 40 else ""
+    shape = f"number{long}" if numeric else None
+    return element(name, content, attributes={"scope": scope, "class": shape})

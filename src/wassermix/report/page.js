@@ -6,7 +6,7 @@
   if (!block || !mount) return;
   const data = JSON.parse(block.textContent);
   const MEASURES = { kl: "KL to the mixed label (nats)", loss: "Cross-entropy (nats)", accuracy: "Accuracy" };
-  const SHARES = [["as_source", "--s0"], ["as_target", "--s2"], ["as_other", "--s1"]];
+  const SHARES = [["as_source", "--s5"], ["as_target", "--s3"], ["as_other", "--s7"]];
   const BOX = { left: 52, right: 12, top: 14, bottom: 40, width: 460, height: 270 };
   const images = data.sheets.map(() => null);
   let timer = null;
@@ -45,9 +45,9 @@
   const play = make("button", { type: "button", id: "explorer-play" }, "Play");
   mount.append(
     make("div", { class: "controls" }, runLabel, pairLabel, measureLabel),
+    make("div", { class: "travel" }, from, slider, to, play),
     make("div", {}, canvas, nothing),
     make("div", {}, reading, chart, key, says),
-    make("div", { class: "travel" }, from, slider, to, play),
   );
 
   const series = () => data.series[Number(run.value)];

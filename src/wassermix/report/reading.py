@@ -37,7 +37,7 @@ def load_run(path: Path, name: str | None = None) -> RunRecord:
         return RunRecord(name, path, config={}, metrics=(), certified=(read_log(path),))
     if not path.is_dir():
         raise InputError(
-            f"run '{path}' is not there; expected a run directory, as `wassermix train RECIPE --out RUN` makes, "
+            f"run '{path}' is not there; expected a run directory, as `wassermix train` makes, "
             "or a certification log ending in .tsv"
         )
     if not any((path / part).exists() for part in ("config.yaml", "certify", "attack", "audit")):

@@ -95,7 +95,7 @@ def compared_section(tests: Sequence[Comparison]) -> Safe:
     """Every paired test: images that only one of two runs gets right, and the exact p."""
     rows = [
         [
-            join([test.measure, element("span", test.protocol, attributes={"class": "interval"})]),
+            join([test.measure, element("span", test.protocol, attributes={"class": "protocol"})]),
             test.first,
             test.second,
             test.result.first_only,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.table import Table
@@ -31,7 +32,7 @@ def summary_table(runs: Sequence[Path]) -> Table:
     for position, name in enumerate(head):
         shown.add_column(Text(name), justify="left" if position == 0 else "right", overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(cell) for cell in row), end_section=row[0] in ("updates", "clean accuracy"))
+        shown.add_row(*(Text(cell) for cell in row), end_section=row[0] == "updates")
     return shown
 
 
@@ -40,50 +41,57 @@ def summary_rows(runs: Sequence[Path]) -> list[list[str]]:
     records = load_runs([Path(run) for run in runs])
     tests = comparisons(records) if len(records) == 2 else []
     head = ["measure", *(run.name for run in records), *(["difference (exact p)"] if tests else [])]
-    body = [
-        [key, *(settings(run)[key] for run in records)]
-        for key in ("method", "augment", "regularizer", "updates")
-    ]
-    body += _attack_rows(records) + _certified_rows(records)
-    return [head, *(row + _difference(row[0], tests) for row in body)]
+    rows = [*_setting_rows(records), *_attack_rows(records), *_certified_rows(records)]
+    return [head, *([*row.cells, *([_difference(row, tests)] if tests else [])] for row in rows)]
 
 
-def _attack_rows(runs: Sequence[RunRecord]) -> list[list[str]]:
-    rows = []
+@dataclass(frozen=True)
+class Row:
+    """A line of the table; ``measure`` and ``protocol`` find its paired test."""
+
+    cells: list[str]
+    measure: str = ""
+    protocol: str = ""
+
+
+def _setting_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
+    for key in ("method", "augment", "regularizer", "updates"):
+        yield Row([key, *(settings(run)[key] for run in runs)])
+
+
+def _attack_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
     if any(run.attacked for run in runs):
-        cleans = [_cell(run.attacked[0].clean if run.attacked else None) for run in runs]
-        rows.append(["clean accuracy", *cleans])
+        cleans = [run.attacked[0].clean if run.attacked else None for run in runs]
+        yield Row(["clean accuracy", *map(_cell, cleans)], "clean accuracy")
     for group in attack_groups(runs).values():
         found = {run.name: attack.robust for run, attack in group}
         name = f"accuracy under {attack_name(group[0][1])}"
-        rows.append([name, *(_cell(found.get(run.name)) for run in runs)])
-    return rows
+        yield Row([name, *(_cell(found.get(run.name)) for run in runs)], name)
 
 
-def _certified_rows(runs: Sequence[RunRecord]) -> list[list[str]]:
-    rows = []
+def _certified_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
     for group in certified_groups(runs).values():
-        tables = {run.name: item for run, item in group}
+        tables = {run.name: item for run, item in reversed(group)}
         protocol = protocol_name(group[0][1])
+        yield Row([f"certified ({protocol})", *("" for _ in runs)])
         for radius in sorted({radius for item in tables.values() for radius in item.table}):
             cells = [tables[run.name].table.get(radius) if run.name in tables else None for run in runs]
-            rows.append([f"certified at radius {radius:g} ({protocol})", *map(_cell, cells)])
+            yield Row(
+                [f"  at radius {radius:g}", *map(_cell, cells)], f"certified at radius {radius:g}", protocol
+            )
         acr = [tables[run.name].acr if run.name in tables else None for run in runs]
         if any(value is not None for value in acr):
-            shown = ["–" if value is None else f"{value:.3f}" for value in acr]
-            rows.append([f"average certified radius ({protocol})", *shown])
-    return rows
+            yield Row(
+                ["  average radius (ACR)", *("–" if value is None else f"{value:.3f}" for value in acr)]
+            )
 
 
 def _cell(share: Share | None) -> str:
     return "–" if share is None else f"{percent(share.accuracy)} ({interval(share)})"
 
 
-def _difference(measure: str, tests: Sequence[Comparison]) -> list[str]:
-    if not tests:
-        return []
-    test = next(
-        (test for test in tests if measure == (test.measure + f" ({test.protocol})" * bool(test.protocol))),
-        None,
-    )
-    return ["" if test is None else f"{100 * test.result.difference:+.1f} ({p_value(test.result.p)})"]
+def _difference(row: Row, tests: Sequence[Comparison]) -> str:
+    for test in tests:
+        if (test.measure, test.protocol) == (row.measure, row.protocol):
+            return f"{100 * test.result.difference:+.1f} ({p_value(test.result.p)})"
+    return ""
