@@ -15,7 +15,7 @@ from typing import IO, Literal
 
 from wassermix.errors import InputError
 
-__all__ = ["Remote", "fetch", "fetch_all"]
+__all__ = ["Remote", "fetch_all"]
 
 Progress = Callable[[int, int], None]
 CHUNK = 1 << 18
@@ -34,7 +34,11 @@ class Remote:
 
 
 class _Refused(Exception):
-    """One address did not deliver; another attempt or address may."""
+    """One address did not deliver; ``again`` says whether another attempt may."""
+
+    def __init__(self, reason: str, *, again: bool = False) -> None:
+        super().__init__(reason)
+        self.again = again
 
 
 def fetch_all(
@@ -51,7 +55,7 @@ def fetch_all(
         if not allowed:
             raise _Refused("downloading is switched off (download=false)")
         for remote in files:
-            fetch(remote, folder, progress=progress)
+            _fetch(remote, folder, progress=progress)
     except _Refused as error:
         places = " or ".join(f"'{place}'" for place in searched)
         wanted = "; ".join(f"'{remote.name}' (from {remote.urls[0]})" for remote in files)
@@ -61,17 +65,17 @@ def fetch_all(
         ) from error
 
 
-def fetch(remote: Remote, folder: Path, *, progress: Progress | None = None) -> Path:
+def _fetch(remote: Remote, folder: Path, *, progress: Progress | None = None) -> Path:
     """Fetch one file into ``folder`` unless it is there; what an earlier attempt left is continued."""
     target, part = folder / remote.name, folder / f".{remote.name}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _alone(folder / f".{remote.name}.lock"):
+        with _alone(folder / ".lock"):
             if not target.exists():
                 _complete(remote, part, progress)
                 os.replace(part, target)
     except OSError as error:
-        raise InputError(f"cannot write '{target}': {error.strerror or error}") from error
+        raise InputError(f"cannot fetch '{target}': {error.strerror or error}") from error
     return target
 
 
@@ -82,12 +86,8 @@ def _alone(lock: Path) -> Iterator[None]:
         with contextlib.suppress(ImportError):  # no such locks on some systems; the digest still guards
             import fcntl
 
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            with contextlib.suppress(OSError):
-                lock.unlink()
+            fcntl.flock(handle, fcntl.LOCK_EX)  # let go when the handle closes, however this ends
+        yield
 
 
 def _complete(remote: Remote, part: Path, progress: Progress | None) -> None:
@@ -99,9 +99,9 @@ def _complete(remote: Remote, part: Path, progress: Progress | None) -> None:
                 resumed = _transfer(url, part, progress)
             except _Refused as error:
                 reasons.append(f"{url}: {error}")
-                if not error.args[1:]:  # no use in asking again
-                    break
-                continue
+                if error.again:
+                    continue
+                break
             got = _digest(part, remote.algorithm)
             if got == remote.digest:
                 return
@@ -123,19 +123,18 @@ def _transfer(url: str, part: Path, progress: Progress | None) -> bool:
                 _copy(response, file, have if resumes else 0, progress=progress)
             return resumes
     except urllib.error.HTTPError as error:
+        error.close()
         if error.code == 416 and have:  # nothing beyond what we have: whole, or another file's rest
             return True
-        raise _Refused(f"the server answered {error.code} {error.reason}") from error
+        raise _Refused(f"the server answered {error.code} {error.reason}", again=error.code >= 500) from error
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        raise _Refused(
-            f"{getattr(error, 'reason', None) or error or type(error).__name__}", "retry"
-        ) from error
+        reason = str(getattr(error, "reason", error)) or type(error).__name__
+        raise _Refused(reason, again=True) from error
 
 
 def _starts_at(response: http.client.HTTPResponse, position: int) -> bool:
-    return response.status == 206 and response.headers.get("Content-Range", "").startswith(
-        f"bytes {position}-"
-    )
+    answer = response.headers.get("Content-Range", "")
+    return response.status == 206 and answer.startswith(f"bytes {position}-")
 
 
 def _copy(
@@ -149,7 +148,7 @@ def _copy(
         if progress is not None:
             progress(done, total)
     if total and done < total:
-        raise _Refused(f"the transfer broke off after {done} of {total} bytes", "retry")
+        raise _Refused(f"the transfer broke off after {done} of {total} bytes", again=True)
 
 
 def _digest(path: Path, algorithm: str) -> str:

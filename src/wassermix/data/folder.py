@@ -18,7 +18,8 @@ from wassermix.errors import InputError
 __all__ = ["FolderSplit", "load_folder"]
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".pgm", ".ppm", ".pnm", ".tif", ".tiff", ".webp")
-GREY = ("1", "L", "LA", "I", "I;16", "F")
+DEEP = ("I", "I;16", "I;16B", "I;16L", "F")
+GREY = ("1", "L", "LA", *DEEP)
 
 
 class FolderSplit:
@@ -48,6 +49,8 @@ class FolderSplit:
 
     def get(self, indices: Tensor) -> Tensor:
         """The images at ``indices`` as float32 in [0,1]."""
+        if len(indices) == 0:
+            return torch.empty(0, *self.shape)
         stacked = np.stack([self._pixels(self.paths[index]) for index in indices.tolist()])
         return torch.from_numpy(stacked).permute(0, 3, 1, 2).float().div_(255)
 
@@ -57,9 +60,12 @@ class FolderSplit:
 
         try:
             with Image.open(path) as image:
+                deep = image.mode in DEEP
                 pixels = image.convert("L" if self.channels == 1 else "RGB")
         except (OSError, SyntaxError, ValueError) as error:  # Pillow's words for damaged files
             raise InputError(f"image '{path}' cannot be read ({error}); replace or remove it") from error
+        if deep:  # Pillow would cut such values off at 255
+            raise InputError(f"image '{path}' has more than 8 bits a pixel; convert it to 8 bits first")
         if self.size is not None and pixels.size != (self.size, self.size):
             pixels = pixels.resize((self.size, self.size), Image.Resampling.BILINEAR)
         if (pixels.height, pixels.width) != self.shape[1:]:

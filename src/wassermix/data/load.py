@@ -87,7 +87,7 @@ def _find(name: str, root: Path | None) -> tuple[Loader, tuple[Path, ...]]:
     if name in DATA:
         return DATA[name], ()
     path = first_existing([Path(), *data_folders(root)], [str(Path(name).expanduser())])
-    if path is None:
+    if path is None or not name.strip():
         raise InputError(_unknown(name, root))
     if path.is_dir():
         return load_folder, (path,)

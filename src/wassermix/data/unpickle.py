@@ -8,21 +8,45 @@ from collections import OrderedDict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wassermix.errors import InputError
 
 __all__ = ["read_pickle"]
 
-_RECONSTRUCT = np.empty(0).__reduce__()[0]  # numpy's own, wherever this version keeps it
-_SCALAR = np.float64(0).__reduce__()[0]
+
+class _Kind:
+    """Stands for a pickled ``numpy.dtype``: numbers and fixed text only, no objects, no structures."""
+
+    def __init__(self, code: Any, *_: Any) -> None:
+        self.dtype: np.dtype[Any] = np.dtype(code.decode("ascii") if isinstance(code, bytes) else code)
+        if self.dtype.kind not in "biufcSU":
+            raise pickle.UnpicklingError(f"an array of type {self.dtype}")
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        order: Any = state[1].decode("ascii") if isinstance(state[1], bytes) else state[1]
+        self.dtype = self.dtype.newbyteorder(order)
 
 
-def _dtype(code: Any, *_: Any) -> np.dtype[Any]:
-    """The number type for a pickled code, no objects; old files pass flags that numpy warns about."""
-    kind: np.dtype[Any] = np.dtype(code.decode("ascii") if isinstance(code, bytes) else code)
-    if kind.hasobject or kind.kind not in "biufcSU":
-        raise pickle.UnpicklingError(f"an array of type {kind}")
-    return kind
+class _Array:
+    """Stands for a pickled ``numpy.ndarray`` while it is read: numpy's own way is too trusting."""
+
+    value: NDArray[Any]
+
+    def __init__(self, *_: Any) -> None:
+        self.value = np.empty(0)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, shape, kind, fortran, content = state
+        self.value = _frombuffer(content, kind, shape, "F" if fortran else "C")
+
+
+def _frombuffer(buffer: Any, kind: _Kind, shape: tuple[int, ...], order: Any) -> Any:
+    return np.frombuffer(buffer, dtype=kind.dtype).reshape(shape, order=order).copy()
+
+
+def _scalar(kind: _Kind, content: bytes) -> Any:
+    return np.frombuffer(content, dtype=kind.dtype)[0]
 
 
 def _latin1(text: str, encoding: str) -> bytes:
@@ -32,19 +56,12 @@ def _latin1(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
-def _frombuffer(buffer: Any, kind: np.dtype[Any], shape: tuple[int, ...], order: Any) -> Any:
-    """How numpy pickles an array in protocol 5."""
-    return np.frombuffer(buffer, dtype=kind).reshape(shape, order=order).copy()
-
-
-_ARRAYS = ("numpy.core.multiarray", "numpy._core.multiarray")
 _ADMITTED: dict[tuple[str, str], Any] = {
-    **{(module, "_reconstruct"): _RECONSTRUCT for module in _ARRAYS},
-    **{(module, "scalar"): _SCALAR for module in _ARRAYS},
-    ("numpy.core.numeric", "_frombuffer"): _frombuffer,
-    ("numpy._core.numeric", "_frombuffer"): _frombuffer,
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): _dtype,
+    **{(f"numpy.{core}.multiarray", "_reconstruct"): _Array for core in ("core", "_core")},
+    **{(f"numpy.{core}.multiarray", "scalar"): _scalar for core in ("core", "_core")},
+    **{(f"numpy.{core}.numeric", "_frombuffer"): _frombuffer for core in ("core", "_core")},
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _Kind,
     ("_codecs", "encode"): _latin1,
     ("collections", "OrderedDict"): OrderedDict,
     **{(module, kind.__name__): kind for module in ("builtins", "__builtin__") for kind in (set, frozenset)},
@@ -61,7 +78,7 @@ class _Careful(pickle.Unpickler):
 def read_pickle(content: bytes, where: str) -> Any:
     """What a pickle holds (text of Python 2 as bytes); one that names any other function is refused."""
     try:
-        return _Careful(io.BytesIO(content), encoding="bytes").load()
+        return _plain(_Careful(io.BytesIO(content), encoding="bytes").load())
     except pickle.UnpicklingError as error:
         raise InputError(
             f"{where} is refused: it asks for {error}, and a pickle may hold number arrays and plain "
@@ -71,3 +88,14 @@ def read_pickle(content: bytes, where: str) -> Any:
         raise InputError(
             f"{where} is damaged or cut off ({type(error).__name__}: {error}); fetch it again"
         ) from error
+
+
+def _plain(value: Any) -> Any:
+    """The value with arrays in place of what stood for them."""
+    if isinstance(value, _Array):
+        return value.value
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_plain(inner) for inner in value)
+    return value

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from wassermix.errors import InputError
+
 __all__ = ["Normalize"]
 
 
@@ -26,6 +28,8 @@ class Normalize(nn.Module):
         super().__init__()
         self.register_buffer("mean", _column(shape, mean, 0.0))
         self.register_buffer("std", _column(shape, std, 1.0))
+        if (self.std <= 0).any():
+            raise InputError(f"std must be above 0 everywhere; got {std}")
         self.register_load_state_dict_post_hook(lambda module, _: module.notice())
         self.notice()
 
@@ -40,8 +44,9 @@ class Normalize(nn.Module):
 
 def _column(shape: tuple[int, ...], values: Sequence[float] | None, default: float) -> Tensor:
     channels = shape[0]
-    column = torch.tensor([default] * channels if values is None else list(values), dtype=torch.float32)
-    if len(column) == 1:
-        column = column.repeat(channels)
-    assert len(column) == channels, f"{len(column)} values for {channels} channels"
-    return column.reshape(-1, *(1,) * (len(shape) - 1))
+    column = torch.tensor([default] if values is None else list(values), dtype=torch.float32)
+    if len(column) not in (1, channels) or not column.isfinite().all():
+        raise InputError(
+            f"mean and std take {channels} finite numbers for samples of shape {shape}; got {values}"
+        )
+    return column.expand(channels).clone().reshape(-1, *(1,) * (len(shape) - 1))
