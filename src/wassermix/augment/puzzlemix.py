@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from wassermix import labels
-from wassermix.attacks import input_gradient
 from wassermix.augment.draws import uniform
 from wassermix.augment.grid_cut import cut_grid
 from wassermix.augment.mixing import beta_share, mix_labels, pairing, require_beta, soft_labels
@@ -154,5 +153,6 @@ class PuzzleMix:
 def input_saliency(model: Classifier, x: Tensor, y: Tensor) -> Tensor:
     """``sqrt(mean_c (d CE / d x_c)^2)`` for each pixel, in eval mode: ``(n, c, h, w) -> (n, h, w)``."""
     with torch.enable_grad(), evaluating(model), frozen(model):
-        gradient = input_gradient(lambda point: labels.cross_entropy(model(point), y), x)
-    return gradient.square().mean(dim=1).sqrt()
+        point = x.detach().requires_grad_(True)
+        (gradient,) = torch.autograd.grad(labels.cross_entropy(model(point), y).sum(), point)
+    return torch.linalg.vector_norm(gradient, dim=1) / math.sqrt(x.shape[1])
