@@ -1,0 +1,144 @@
+"""The pool that paths are drawn from: latents by class, dealt so that every sample gets its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from wassermix.augment.draws import choose, permutation
+from wassermix.embed import Embedding, encode_rows
+from wassermix.errors import InputError
+from wassermix.modes import Classifier, evaluating
+from wassermix.transport import solve_coupling
+
+__all__ = ["Pairs", "Pool", "Source", "confusion_weights", "near_weights", "uniform_weights"]
+
+Pairs = Literal["uniform", "confusion", "near"]
+CACHE_BYTES = 2**29
+"""Latents are kept in memory up to this size; larger ones are encoded when they are drawn."""
+WATCHED = 2000
+NEARNESS = 4.0
+
+
+class Source(Protocol):
+    """Labelled samples by index: every data split of this package."""
+
+    @property
+    def y(self) -> Tensor:
+        """Labels ``(n,)`` int64."""
+
+    def __len__(self) -> int: ...
+
+    def get(self, indices: Tensor, /) -> Tensor:
+        """The samples at ``indices`` as floats on their data scale."""
+
+
+class Latents:
+    """All latents of a source, by index: encoded once where they fit into memory, else on demand."""
+
+    def __init__(self, source: Source, embed: Embedding) -> None:
+        self.source, self.embed = source, embed
+        with torch.no_grad():
+            size = embed.encode(source.get(torch.zeros(1, dtype=torch.int64))).shape[1]
+        fits = 4 * size * len(source) <= CACHE_BYTES
+        self.table = encode_rows(embed, source) if fits else None
+
+    @torch.no_grad()
+    def __getitem__(self, indices: Tensor) -> Tensor:
+        if self.table is not None:
+            return self.table[indices]
+        return self.embed.encode(self.source.get(indices.reshape(-1))).reshape(*indices.shape, -1)
+
+
+class Pool:
+    """Latents of each class, dealt like cards: a class is reshuffled when its deck runs out."""
+
+    def __init__(
+        self, latents: Latents | Tensor, y: Tensor, num_classes: int, generator: torch.Generator | None
+    ) -> None:
+        self.latents, self.generator = latents, generator
+        y = y.cpu()
+        self.rows = [(y == c).nonzero()[:, 0] for c in range(num_classes)]
+        self.counts = torch.tensor([len(rows) for rows in self.rows])
+        self._left = [rows[:0] for rows in self.rows]
+
+    @property
+    def present(self) -> Tensor:
+        """The classes that have samples."""
+        return (self.counts > 0).nonzero()[:, 0]
+
+    def deal(self, kind: int, count: int) -> Tensor:
+        """Indices of ``count`` different samples of a class (all of them where it has fewer)."""
+        rows = self.rows[kind]
+        count = min(count, len(rows))
+        if len(self._left[kind]) < count:
+            self._left[kind] = rows[permutation(len(rows), self.generator)]
+        dealt, self._left[kind] = self._left[kind][:count], self._left[kind][count:]
+        return dealt
+
+    def problems(
+        self, weights: Tensor, pair_size: int, wanted: int, *, both: bool
+    ) -> Iterator[tuple[int, int]]:
+        """Class pairs drawn by ``weights (k, k)`` until they give ``wanted`` samples."""
+        size = self.counts.clamp(max=pair_size)
+        while wanted > 0:
+            drawn = choose(weights.reshape(-1), max(1, wanted // (pair_size * (1 + both))), self.generator)
+            for flat in drawn.tolist():
+                c0, c1 = divmod(flat, len(size))
+                yield c0, c1
+                wanted -= int(size[c0] + (size[c1] if both else 0))
+                if wanted <= 0:
+                    return
+
+
+def uniform_weights(pool: Pool) -> Tensor:
+    """Every ordered pair of different classes that have samples alike, ``(k, k)``."""
+    has = (pool.counts > 0).float()
+    return has[:, None] * has[None, :] * (1 - torch.eye(len(has)))
+
+
+@torch.no_grad()
+def confusion_weights(pool: Pool, source: Source, model: Classifier) -> Tensor:
+    """Pairs by how much probability the model gives to the other class, on training samples, ``(k, k)``.
+
+    A tenth is spread evenly, so that no pair dies out.
+    """
+    order = permutation(len(source), pool.generator)[:WATCHED]
+    y, mass = source.y[order].cpu(), torch.zeros(len(pool.counts), len(pool.counts))
+    with evaluating(model):
+        for rows in torch.arange(len(order)).split(512):
+            logits = model(source.get(order[rows]))
+            mass.index_add_(0, y[rows], logits.softmax(dim=1).float().cpu()[:, : len(mass)])
+    mass = mass / torch.bincount(y, minlength=len(mass)).clamp_min(1)[:, None]
+    even = uniform_weights(pool)
+    mass = mass * even
+    total = mass.sum()
+    confused = mass / total if float(total) > 0 else torch.zeros_like(mass)
+    return 0.9 * confused + 0.1 * even / even.sum()
+
+
+def near_weights(pool: Pool, entropy: float) -> Tensor:
+    """Pairs in proportion to ``W2^-8`` between small samples of the classes, so that near ones prevail."""
+    present = pool.present.tolist()
+    size = min(64, int(pool.counts[pool.present].min()))
+    clouds = {c: pool.latents[pool.deal(c, size)] for c in present}
+    weights = torch.zeros(len(pool.counts), len(pool.counts))
+    for number, c0 in enumerate(present[:-1]):
+        others = present[number + 1 :]
+        targets = torch.stack([clouds[c] for c in others])
+        cost = (
+            solve_coupling(clouds[c0].expand_as(targets), targets, entropy, tolerance=1e-2).cost.float().cpu()
+        )
+        weights[c0, others] = weights[others, c0] = cost.clamp_min(1e-12) ** -NEARNESS
+    return weights / weights.max()
+
+
+def require_pairs(pool: Pool, where: str) -> None:
+    """At least two classes must have samples."""
+    if len(pool.present) < 2:
+        raise InputError(
+            f"{where}: {len(pool.present)} class has samples; a geodesic joins two, so give at least two"
+        )
