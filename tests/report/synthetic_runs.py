@@ -101,7 +101,7 @@ def write_certified(
         "saving": 1.0,
         "expected_false": 0.001 * images,
         "seconds": 3.2,
-        "backend": "torch",
+        "backend": "eager",
     }
     (folder / f"{name}.json").write_text(json.dumps(summary))
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from wassermix.certify import read_log
 from wassermix.errors import InputError
 from wassermix.files import read_json
 from wassermix.report.checking import Fields
 from wassermix.report.records import CertifiedSet, Rows
 from wassermix.report.statistics import Share
 
-__all__ = ["read_certified", "read_log", "read_rows"]
+__all__ = ["bare_log", "read_certified", "read_rows"]
 
-COLUMNS = ("idx", "label", "radius", "correct")
-RESULTS = ("certified", "acr", "note", "parameters", "radii")
-MEAN_OF_RADII = ("fixed", "tolerance", None)
-"""Modes whose radii may be averaged; None is a log that does not tell (the field's procedure)."""
+RESULTS = ("certified", "acr", "note", "parameters", "statement")
+MEAN_OF_RADII = ("fixed", "tolerance")
+"""Modes whose radii may be averaged: a grid rounds them down."""
 
 
 def read_certified(path: Path, fields: Fields) -> CertifiedSet:
@@ -37,7 +36,7 @@ def read_certified(path: Path, fields: Fields) -> CertifiedSet:
     return CertifiedSet(path.stem, known, table, acr, rows)
 
 
-def read_log(path: Path) -> CertifiedSet:
+def bare_log(path: Path) -> CertifiedSet:
     """A log that stands for a run; its parameters come from a JSON file beside it, if there is one."""
     beside = path.with_suffix(".json")
     if beside.exists():
@@ -50,43 +49,11 @@ def read_log(path: Path) -> CertifiedSet:
 
 
 def read_rows(path: Path) -> Rows:
-    """A tab-separated log with at least the columns ``idx label radius correct``."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"'{path}' is not text; expected a tab-separated certification log") from error
-    header, body = (
-        lines[0].rstrip("\r").split("\t"),
-        [line.rstrip("\r") for line in lines[1:] if line.strip()],
-    )
-    missing = [column for column in COLUMNS if column not in header]
-    if missing:
-        raise InputError(
-            f"'{path}': no column {', '.join(missing)} in its first line; expected the tab-separated columns "
-            "idx label predict radius correct time"
-        )
-    if not body:
-        raise InputError(f"'{path}' holds no certificates; expected a row an image")
-    values = {column: _column(path, body, column, header.index(column)) for column in COLUMNS}
-    return Rows(
-        index=values["idx"].astype(np.int64),
-        label=values["label"].astype(np.int64),
-        radius=values["radius"],
-        correct=values["correct"] > 0,
-    )
-
-
-def _column(path: Path, body: list[str], column: str, position: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    values = np.empty(len(body))
-    for number, line in enumerate(body):
-        try:
-            values[number] = float(line.split("\t")[position])
-        except (IndexError, ValueError) as error:
-            raise InputError(
-                f"'{path}', line {number + 2}: column '{column}' is not a number; "
-                "cut the log back to its last whole line or certify again"
-            ) from error
-    return values
+    """A tab-separated log as arrays; without labels there is nothing that a report could count."""
+    log = read_log(path)
+    assert log.label is not None, "a log read from a file has its label column"
+    assert log.correct is not None, "a log read from a file has its correct column"
+    return Rows(log.index.numpy(), log.label.numpy(), log.radius.numpy(), log.correct.numpy())
 
 
 def _agree(path: Path, table: dict[float, Share], rows: Rows) -> None:

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from wassermix.certify import PairedComparison, compare_paired
 from wassermix.report.records import Attacked, CertifiedSet, RunRecord
-from wassermix.report.statistics import Paired, holm, paired_test
+from wassermix.report.statistics import holm
 
 __all__ = ["Comparison", "attack_groups", "cautions", "certified_groups", "comparisons"]
 
@@ -29,8 +30,18 @@ class Comparison:
     protocol: str
     first: str
     second: str
-    result: Paired
+    result: PairedComparison
     adjusted: float = 1.0
+
+    @property
+    def gain(self) -> float:
+        """Share of the second run minus share of the first."""
+        return -self.result.difference
+
+    @property
+    def images(self) -> int:
+        """How many images both runs saw."""
+        return self.result.both + self.result.first_only + self.result.second_only + self.result.neither
 
 
 def certified_groups(runs: Sequence[RunRecord]) -> dict[Protocol, list[tuple[RunRecord, CertifiedSet]]]:
@@ -48,7 +59,7 @@ def comparisons(runs: Sequence[RunRecord]) -> list[Comparison]:
     tests = list(
         {(test.measure, test.protocol, test.first, test.second): test for test in _tests(runs)}.values()
     )
-    adjusted = holm([test.result.p for test in tests])
+    adjusted = holm([test.result.p_value for test in tests])
     return [replace(test, adjusted=p) for test, p in zip(tests, adjusted)]
 
 
@@ -85,10 +96,10 @@ def protocol_name(item: CertifiedSet) -> str:
     get = item.parameters.get
     if get("mode") is None:
         return "log without parameters"
-    parts = [f"{get('mode')} mode"]
-    parts += [f"{key} {get(key):,}" for key in ("n0", "n") if isinstance(get(key), int)]
-    parts += [f"{key} {get(key):g}" for key in ("alpha", "tolerance") if isinstance(get(key), int | float)]
-    return ", ".join(parts)
+    draws = [f"{key} {get(key):,}" for key in ("n0", "n") if isinstance(get(key), int)]
+    level = [f"alpha {get('alpha'):g}"] if isinstance(get("alpha"), float) else []
+    width = [f"tolerance {get('tolerance'):g}"] if get("mode") == "tolerance" else []
+    return ", ".join([f"{get('mode')} mode", *draws, *level, *width])
 
 
 def _eps(eps: Any) -> str:
@@ -142,7 +153,7 @@ def _attack_tests(
     )
     for measure, ours, theirs in flags:
         if shared is not None and ours is not None and theirs is not None:
-            result = paired_test(ours[shared[0]], theirs[shared[1]])
+            result = compare_paired(ours[shared[0]], theirs[shared[1]])
             yield Comparison(measure, "", run_a.name, run_b.name, result)
 
 
@@ -155,7 +166,7 @@ def _certified_tests(
     shared = _shared(a.rows.index, b.rows.index, a.rows.label, b.rows.label)
     for radius in a.table:
         if shared is not None and radius in b.table:
-            result = paired_test(a.rows.certified(radius)[shared[0]], b.rows.certified(radius)[shared[1]])
+            result = compare_paired(a.rows.certified(radius)[shared[0]], b.rows.certified(radius)[shared[1]])
             measure = f"certified at radius {radius:g}"
             yield Comparison(measure, protocol_name(a), run_a.name, run_b.name, result)
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from wassermix.report.records import Audited, Floats, PairCurve, Rows
-from wassermix.report.statistics import exact_interval
+from wassermix.report.statistics import share
 
 __all__ = [
     "Curve",
@@ -52,11 +52,11 @@ class Curve:
 
 
 def curve_of_rows(label: str, rows: Rows, points: int = 200, *, series: int | None = None) -> Curve:
-    """Certified accuracy over the radius, from a log, with exact 95% intervals."""
+    """Certified accuracy over the radius, from a log, with 95% intervals."""
     radii = np.linspace(0, max(float(rows.radius.max()), 1e-6) * 1.02, points)
     counts = [int(rows.certified(radius).sum()) for radius in radii]
-    bounds = {count: exact_interval(count, len(rows)) for count in set(counts)}
-    low, high = np.array([bounds[count] for count in counts]).T
+    shares = {count: share(count, len(rows)) for count in set(counts)}
+    low, high = np.array([(shares[count].low, shares[count].high) for count in counts]).T
     return Curve(label, radii, np.array(counts) / len(rows), low, high, stepped=True, series=series)
 
 

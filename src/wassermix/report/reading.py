@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wassermix.errors import InputError
 from wassermix.files import read_json
-from wassermix.report.certificates import read_certified, read_log
+from wassermix.report.certificates import bare_log, read_certified
 from wassermix.report.checking import MEND, Fields
 from wassermix.report.records import Attacked, Audited, Check, Floats, PairCurve, RunRecord
 
@@ -34,7 +34,7 @@ def load_run(path: Path, name: str | None = None) -> RunRecord:
     """Read one run directory, or a ``.tsv`` log that stands for a run."""
     name = name or _last(path)
     if path.is_file() and path.suffix == ".tsv":
-        return RunRecord(name, path, config={}, metrics=(), certified=(read_log(path),))
+        return RunRecord(name, path, config={}, metrics=(), certified=(bare_log(path),))
     if not path.is_dir():
         raise InputError(
             f"run '{path}' is not there; expected a run directory, as `wassermix train` makes, "

@@ -51,7 +51,14 @@ class CertifiedSet:
     @property
     def protocol(self) -> tuple[tuple[str, Any], ...]:
         """What must agree before two tables may stand side by side."""
-        return tuple((key, self.parameters.get(key)) for key in ("mode", "n0", "n", "alpha", "tolerance"))
+        keys = ["mode", "n0", "n", "alpha", "precision"]
+        keys += {"tolerance": ["tolerance", "evaluation"], "grid": ["evaluation"]}.get(str(self.mode), [])
+        return tuple((key, self.parameters.get(key)) for key in keys)
+
+    @property
+    def mode(self) -> object:
+        """The certifier's mode; None for a log that does not tell."""
+        return self.parameters.get("mode")
 
     @property
     def images(self) -> int:

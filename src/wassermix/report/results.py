@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from wassermix.certify.bounds import false_certificates
 from wassermix.report.compare import (
     Comparison,
     attack_groups,
@@ -17,7 +18,7 @@ from wassermix.report.compare import (
 from wassermix.report.figures import Curve, certified_curves, curve_of_rows
 from wassermix.report.markup import Safe, element, escape, join, table
 from wassermix.report.records import Attacked, CertifiedSet, RunRecord
-from wassermix.report.statistics import Share, worst_false_count
+from wassermix.report.statistics import Share
 from wassermix.report.vector import inline_svg
 from wassermix.report.wording import interval, number, p_value, percent, settings
 
@@ -100,8 +101,9 @@ def compared_section(tests: Sequence[Comparison]) -> Safe:
             test.second,
             test.result.first_only,
             test.result.second_only,
-            f"{100 * test.result.difference:+.1f}",
-            p_value(test.result.p),
+            f"{100 * test.gain:+.1f}",
+            f"{-100 * test.result.high:+.1f} to {-100 * test.result.low:+.1f}",
+            p_value(test.result.p_value),
             p_value(test.adjusted),
         ]
         for test in tests
@@ -113,6 +115,7 @@ def compared_section(tests: Sequence[Comparison]) -> Safe:
         "only first right",
         "only second right",
         "second − first (points)",
+        "95% interval",
         "exact p",
         "Holm's p",
     ]
@@ -122,14 +125,14 @@ def compared_section(tests: Sequence[Comparison]) -> Safe:
 
 def _better_first(test: Comparison) -> tuple[str, str, str]:
     """The better run, the worse one, and the protocol of a test."""
-    runs = (test.second, test.first) if test.result.difference > 0 else (test.first, test.second)
+    runs = (test.second, test.first) if test.gain > 0 else (test.first, test.second)
     return (*runs, test.protocol)
 
 
 def _ahead(duel: tuple[str, str, str], tests: Sequence[Comparison]) -> Safe:
     better, worse, protocol = duel
-    gains = "; ".join(f"{test.measure} by {abs(100 * test.result.difference):.1f} points" for test in tests)
-    images = max(test.result.images for test in tests)
+    gains = "; ".join(f"{test.measure} by {abs(100 * test.gain):.1f} points" for test in tests)
+    images = max(test.images for test in tests)
     basis = f"{protocol}; paired on {images:,} images" if protocol else f"paired on {images:,} images"
     return join([element("strong", better), f" is ahead of {worse} beyond chance: {gains} ({basis})."])
 
@@ -171,19 +174,17 @@ def _checks(attack: Attacked) -> Safe:
     if not attack.checks:
         return escape("none recorded")
     if not failed:
-        return escape(f"{len(attack.checks)} passed")
-    items = [
-        element("li", element("strong", "upper bound only: "), f"{check.message} ({check.name})")
-        for check in failed
-    ]
-    return element("ul", *items, attributes={"class": "checks"})
+        return escape(f"all {len(attack.checks)} passed")
+    items = [element("li", element("strong", f"{check.name}: "), check.message) for check in failed]
+    words = element("p", "Take this as an upper bound only.")
+    return element("div", words, element("ul", *items), attributes={"class": "checks"})
 
 
 def _certified_block(runs: Sequence[RunRecord], group: Group) -> Safe:
     protocol = protocol_name(group[0][1])
     title = element("h3", f"Certified accuracy: {protocol}")
     curves = [_curve(_legend_name(group, run, item), item, _number(runs, run)) for run, item in group]
-    words = "Certified accuracy over the ℓ2 radius; bands are exact 95% intervals."
+    words = "Certified accuracy over the ℓ2 radius; bands are 95% intervals."
     picture = element(
         "figure",
         inline_svg(certified_curves(curves), f"{words} Protocol: {protocol}."),
@@ -246,7 +247,7 @@ def _set_statement(run: RunRecord, item: CertifiedSet) -> Safe:
         )
     stored = item.parameters.get("expected_false")
     expected = float(stored) if isinstance(stored, int | float) else alpha * item.images
-    worst = worst_false_count(item.images, alpha)
+    worst = false_certificates(item.images, alpha)
     first = min(item.table, default=0.0)
     count = round(item.table[first].accuracy * item.images)
     sure = max(count - worst, 0)
@@ -262,7 +263,9 @@ def _set_statement(run: RunRecord, item: CertifiedSet) -> Safe:
 
 def _spacing(item: CertifiedSet) -> str:
     every = item.parameters.get("every")
-    return f"Every {every}th test image was certified." if isinstance(every, int) and every > 1 else ""
+    if not isinstance(every, int | float) or every <= 1:
+        return ""
+    return f"The images are one in {every:.4g} of the split, evenly spaced."
 
 
 def _clean(run: RunRecord) -> Share | None:

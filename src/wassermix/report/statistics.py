@@ -1,4 +1,4 @@
-"""Exact statistics of counts: intervals for a share of images, paired tests, and false certificates."""
+"""Shares of images with their intervals, and the correction for many tests on one page."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
 
-__all__ = ["Paired", "Share", "exact_interval", "holm", "paired_test", "share", "worst_false_count"]
+from wassermix.certify import wilson_interval
 
-LEVEL = 0.95
-"""The level of every interval in a report."""
+__all__ = ["Share", "holm", "share"]
 
 
 @dataclass(frozen=True)
@@ -25,42 +22,10 @@ class Share:
     images: int
 
 
-@dataclass(frozen=True)
-class Paired:
-    """Two runs on the same images: who alone is right, the difference second - first, and the exact p."""
-
-    first_only: int
-    second_only: int
-    images: int
-    p: float
-
-    @property
-    def difference(self) -> float:
-        """Accuracy of the second run minus that of the first."""
-        return (self.second_only - self.first_only) / self.images
-
-
-def exact_interval(count: int, images: int, level: float = LEVEL) -> tuple[float, float]:
-    """Clopper-Pearson's interval for a binomial share: coverage is never below ``level``."""
-    tail = (1 - level) / 2
-    low = float(stats.beta.ppf(tail, count, images - count + 1)) if count > 0 else 0.0
-    high = float(stats.beta.ppf(1 - tail, count + 1, images - count)) if count < images else 1.0
-    return low, high
-
-
 def share(count: int, images: int) -> Share:
-    """``count`` of ``images`` with its exact 95% interval."""
-    low, high = exact_interval(count, images)
+    """``count`` of ``images`` with Wilson's 95% interval, as the evaluations store it."""
+    low, high = wilson_interval(count, images)
     return Share(count / images, low, high, images)
-
-
-def paired_test(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Paired:
-    """McNemar's exact test: under no difference, the discordant images fall either way with chance 1/2."""
-    first_only = int(np.sum(first & ~second))
-    second_only = int(np.sum(second & ~first))
-    discordant = first_only + second_only
-    p = float(stats.binomtest(first_only, discordant).pvalue) if discordant else 1.0
-    return Paired(first_only, second_only, len(first), p)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -72,12 +37,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = largest
     return adjusted
-
-
-def worst_false_count(images: int, alpha: float, level: float = LEVEL) -> int:
-    """The number of false certificates among ``images`` that is not exceeded with probability ``level``.
-
-    Each certificate is false with probability at most alpha, independently, so their number is
-    stochastically below Binomial(images, alpha).
-    """
-    return int(stats.binom.ppf(level, images, alpha))

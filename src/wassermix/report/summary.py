@@ -93,5 +93,5 @@ def _cell(share: Share | None) -> str:
 def _difference(row: Row, tests: Sequence[Comparison]) -> str:
     for test in tests:
         if (test.measure, test.protocol) == (row.measure, row.protocol):
-            return f"{100 * test.result.difference:+.1f} ({p_value(test.result.p)})"
+            return f"{100 * test.gain:+.1f} ({p_value(test.result.p_value)})"
     return ""
