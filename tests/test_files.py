@@ -26,7 +26,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path: Path) -> Non
 
 def test_an_unwritable_folder_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot write .* choose an output folder"):
+    with pytest.raises(InputError, match=r"cannot write .* choose an output folder"):
         write_json(tmp_path / "file" / "a.json", {})
 
 

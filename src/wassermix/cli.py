@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -45,16 +46,39 @@ DataName = Annotated[str | None, typer.Option("--data", help="the data for --mod
 DryRun = Annotated[bool, typer.Option("--dry-run", help="measure briefly, say what it would cost, and stop")]
 
 
+class Mode(StrEnum):
+    """How to certify."""
+
+    fixed = "fixed"
+    grid = "grid"
+    tolerance = "tolerance"
+
+
+class Backend(StrEnum):
+    """What runs the model while it is certified."""
+
+    eager = "eager"
+    compile = "compile"
+    auto = "auto"
+
+
+class Precision(StrEnum):
+    """The arithmetic of the certified classifier."""
+
+    float32 = "float32"
+    float64 = "float64"
+    bfloat16 = "bfloat16"
+
+
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="where runs and report go")] = Path("demo-run"),
-    resume: Resume = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Train a noise baseline and the geodesic method, attack, certify and audit both, and report."""
     from wassermix.commands.demo import run_demo
 
-    run_demo(out, resume=resume, overwrite=overwrite)
+    run_demo(out, overwrite=overwrite)
 
 
 @app.command()
@@ -76,7 +100,9 @@ def train(
 @app.command()
 def certify(
     run: Run,
-    mode: Annotated[str, typer.Option(help="fixed, grid or tolerance")] = "fixed",
+    mode: Annotated[
+        Mode, typer.Option(help="fixed: the field's own; grid, tolerance: fewer draws")
+    ] = Mode.fixed,
     n: Annotated[
         int, typer.Option(help="noise draws an image (at most, where the mode stops early)")
     ] = 100_000,
@@ -89,7 +115,13 @@ def certify(
         float, typer.Option(help="width of the radius interval at which tolerance mode stops")
     ] = 0.05,
     split: Annotated[str, typer.Option(help="test, or holdout for choosing settings")] = "test",
-    backend: Annotated[str, typer.Option(help="eager or compile")] = "eager",
+    deployment: Annotated[
+        bool, typer.Option("--deployment", help="do not use the labels to pick the class")
+    ] = False,
+    backend: Annotated[Backend, typer.Option(help="what runs the model")] = Backend.eager,
+    precision: Annotated[
+        Precision, typer.Option(help="bfloat16 certifies another classifier")
+    ] = Precision.float32,
     name: Name = None,
     seed: Seed = 0,
     resume: Resume = False,
@@ -100,24 +132,27 @@ def certify(
     data: DataName = None,
 ) -> None:
     """Certify by randomized smoothing: how far each prediction provably holds."""
-    from wassermix.commands.certify import CertifySettings, run_certify
+    from wassermix.certify import CertifySettings
+    from wassermix.commands.certify import noise_for, parse_radii, run_certify
     from wassermix.commands.target import load_target
 
     target = load_target(run, model=model, weights=weights, data=data, split=split)
     settings = CertifySettings(
-        mode=mode,
+        sigma=noise_for(target, sigma),
+        mode=mode.value,
         n=n,
         n0=n0,
         alpha=alpha,
-        images=images,
-        sigma=sigma,
-        radii=radii,
+        radii=parse_radii(radii),
         tolerance=tolerance,
-        backend=backend,
-        name=name,
         seed=seed,
+        evaluation=not deployment,
+        backend=backend.value,
+        precision=precision.value,
     )
-    run_certify(target, settings, resume=resume, overwrite=overwrite, dry_run=dry_run)
+    run_certify(
+        target, settings, images=images, name=name, resume=resume, overwrite=overwrite, dry_run=dry_run
+    )
 
 
 @app.command()
@@ -157,7 +192,8 @@ def verify(what: Annotated[Path, typer.Argument(help="a run directory, or one ce
     """Recompute every certificate from its stored counts and say whether it holds."""
     from wassermix.commands.verify import run_verify
 
-    run_verify(what)
+    if not run_verify(what):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -212,6 +248,24 @@ def report(
     from wassermix.commands.report import run_report
 
     run_report(runs, out)
+
+
+@app.command()
+def reproduce(
+    table: Annotated[
+        str | None, typer.Argument(help="a table's name or YAML file; without it, lists them")
+    ] = None,
+    rows: Annotated[str | None, typer.Option(help="only these rows, with commas")] = None,
+    out: Annotated[Path, typer.Option(help="where the runs go")] = Path("runs"),
+    results: Annotated[Path, typer.Option(help="where the finished table goes")] = Path("results"),
+) -> None:
+    """Fill a table of experiments row by row; the same command goes on where it stopped."""
+    from wassermix.commands.reproduce import list_tables, run_reproduce
+
+    if table is None:
+        list_tables()
+        return
+    run_reproduce(table, rows=rows.split(",") if rows else None, out=out, results=results)
 
 
 @app.command()

@@ -185,7 +185,10 @@ def resolve_section(family: str, section: Mapping[str, Any]) -> Section:
     if family == "model" and ":" in name:  # its options are its own business
         return {"name": name, **options}
     schema = create_model(f"{family}-{name}", __base__=Options, **option_fields(component(family, name)))
-    return {"name": name, **_validated(schema, options, where=f"{family}.").model_dump(mode="json")}
+    resolved = _validated(schema, options, where=f"{family}.").model_dump(mode="json")
+    if family == "data":  # most options belong to other kinds of data
+        resolved = {key: value for key, value in resolved.items() if value is not None}
+    return {"name": name, **resolved}
 
 
 def component(family: str, name: str) -> Callable[..., Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
+from wassermix.certify import evenly_spaced
 from wassermix.data import Dataset, Split, load_data
 from wassermix.engine import RunDir, load_dataset, make_model
 from wassermix.errors import InputError
@@ -53,14 +52,12 @@ def load_target(
     return Target(run, network.eval(), dataset, _split(dataset, split), split, config.sigma)
 
 
-def sample_indices(target: Target, images: str) -> torch.Tensor:
+def sample_indices(target: Target, images: str) -> list[int]:
     """The samples to judge, evenly spaced over the split: ``500`` of 10,000 is every 20th."""
-    from wassermix.certify import evenly_spaced
-
     total = len(target.split)
     if images != "all" and not (images.isdigit() and int(images) > 0):
         raise InputError(f"--images is '{images}'; expected a positive whole number or 'all'")
-    return evenly_spaced(total, total if images == "all" else min(int(images), total))
+    return evenly_spaced(total, None if images == "all" else int(images))
 
 
 def _split(data: Dataset, name: str) -> Split:

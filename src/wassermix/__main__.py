@@ -1,0 +1,5 @@
+"""``python -m wassermix`` is the command line."""
+
+from wassermix.cli import main
+
+main()

@@ -1,0 +1,21 @@
+"""``wassermix verify``: do the certificates of a run follow from their counts?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wassermix.certify import find_certifications, verify_file
+from wassermix.commands.console import console
+
+__all__ = ["run_verify"]
+
+
+def run_verify(what: Path) -> bool:
+    """Print a line a file, and one for each certificate that does not hold."""
+    checked = [verify_file(path) for path in find_certifications(what)]
+    for result in checked:
+        verdict = "all hold" if result.holds else f"{len(result.failures)} do NOT hold"
+        console.print(f"{result.path}: {result.certificates} certificates, {verdict}")
+        for index, problem in result.failures:
+            console.print(f"  {'summary' if index < 0 else f'image {index}'}: {problem}")
+    return all(result.holds for result in checked)

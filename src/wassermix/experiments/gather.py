@@ -1,0 +1,142 @@
+"""From the run directories of a table to one record: every row with its intervals, and paired comparisons."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import wassermix
+from wassermix.certify import read_log
+from wassermix.experiments.runner import run_folder
+from wassermix.experiments.table import Table
+from wassermix.files import read_json
+
+__all__ = ["gather", "paired_difference"]
+
+Values = NDArray[np.float64]
+
+
+def gather(table: Table, out: Path, *, name: str) -> dict[str, Any]:
+    """All that the finished runs of a table say; rows and seeds that are not finished are left out."""
+    runs = {
+        row: [found for seed in table.seeds_of(row) if (found := _run(table, out, row, seed))]
+        for row in table.rows
+    }
+    return {
+        "table": name,
+        "version": wassermix.__version__,
+        **table.model_dump(mode="json"),
+        "results": {row: _summary(found) for row, found in runs.items() if found},
+        "against_control": _against(table, runs) if runs.get(table.control) else {},
+    }
+
+
+def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
+    """One finished run, or None."""
+    folder = run_folder(out, row, seed)
+    certified, attacked = (
+        sorted((folder / "certify").glob("*.json")),
+        sorted((folder / "attack").glob("*.json")),
+    )
+    if (table.certify is not None and not certified) or len(attacked) < len(table.attacks):
+        return None
+    last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
+    seconds = sum(json.loads(line)["seconds"] for line in (folder / "metrics.jsonl").read_text().splitlines())
+    found: dict[str, Any] = {
+        "seed": seed,
+        "updates": last["updates"],
+        "passes": last["passes"],
+        "minutes": round(seconds / 60, 2),
+    }
+    if table.certify is not None:
+        summary, rows = read_json(certified[0]), read_log(certified[0].with_suffix(".tsv"))
+        found |= {"certified": summary["certified"], "acr": summary["acr"]}
+        found["radius"] = [float(r) * bool(c) for r, c in zip(rows.radius, rows.correct)]
+    if attacked:
+        found["attacks"] = [read_json(path) for path in attacked]
+    return found
+
+
+def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """A row over its seeds: means, and the spread between seeds where there is more than one."""
+    row: dict[str, Any] = {"seeds": [run["seed"] for run in runs]}
+    for key in ("updates", "passes", "minutes", "acr"):
+        if runs[0].get(key) is not None:
+            row[key] = statistics.fmean(run[key] for run in runs)
+    if "acr" in row and len(runs) > 1:
+        row["acr_seed_sd"] = statistics.stdev(run["acr"] for run in runs)
+    if "certified" in runs[0]:
+        row["certified"] = [
+            _cell([run["certified"][i] for run in runs]) for i in range(len(runs[0]["certified"]))
+        ]
+    if "attacks" in runs[0]:
+        row["attacks"] = [
+            _attack([run["attacks"][i] for run in runs]) for i in range(len(runs[0]["attacks"]))
+        ]
+    return row
+
+
+def _cell(cells: list[dict[str, Any]]) -> dict[str, float]:
+    """The mean over seeds; the interval is the mean of the seeds' intervals (their images are the same)."""
+    return {
+        key: statistics.fmean(cell[key] for cell in cells) for key in ("radius", "accuracy", "low", "high")
+    }
+
+
+def _attack(attacks: list[dict[str, Any]]) -> dict[str, Any]:
+    first = attacks[0]
+    kept = {key: first[key] for key in ("attack", "norm", "eps", "steps", "restarts")}
+    means = {
+        f"{which}_{key}": statistics.fmean(one[which][key] for one in attacks)
+        for which in ("clean", "robust")
+        for key in ("accuracy", "low", "high")
+    }
+    return {**kept, **means}
+
+
+def _against(table: Table, runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """Each row against the control on the same images: radii averaged over the seeds that both have."""
+    control = {run["seed"]: run for run in runs[table.control]}
+    found = {}
+    for row, own in runs.items():
+        pairs = [(run, control[run["seed"]]) for run in own if run["seed"] in control]
+        if row != table.control and pairs and "radius" in pairs[0][0]:
+            found[row] = _comparison(pairs)
+    return found
+
+
+def _comparison(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, Any]:
+    radii = np.array([[run["radius"], control["radius"]] for run, control in pairs])  # (seeds, 2, images)
+    cells = [cell["radius"] for cell in pairs[0][0]["certified"]]
+    return {
+        "seeds": len(pairs),
+        "acr_difference": paired_difference(radii[:, 0], radii[:, 1]),
+        "at_radius": [
+            {"radius": r, **paired_difference(_certified(radii[:, 0], r), _certified(radii[:, 1], r))}
+            for r in cells
+            if r > 0
+        ],
+    }
+
+
+def _certified(radii: Values, radius: float) -> Values:
+    return (radii >= radius).astype(np.float64)
+
+
+def paired_difference(first: Values, second: Values) -> dict[str, float]:
+    """Mean of ``first - second`` with its 95% interval, over images after averaging over seeds.
+
+    ``first`` and ``second`` are ``(seeds, images)``; the standard error is that of the images' mean
+    differences, so it speaks of these trained networks on another draw of images. The spread over seeds stands beside it.
+    """
+    difference = (first - second).mean(axis=0)
+    mean, error = float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
+    by_seed = (first - second).mean(axis=1)
+    spread = float(by_seed.std(ddof=1)) if len(by_seed) > 1 else float("nan")
+    result = {"mean": mean, "low": mean - 1.96 * error, "high": mean + 1.96 * error}
+    return result if np.isnan(spread) else {**result, "seed_sd": spread}

@@ -1,0 +1,98 @@
+"""A finished table as a page of Markdown; every number comes from the gathered record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["table_page"]
+
+
+def table_page(record: dict[str, Any]) -> str:
+    """The record of :func:`wassermix.experiments.gather` as Markdown: protocol, table, comparisons."""
+    return "\n".join(
+        [f"### {record['title']}", "", *_protocol(record), "", *_table(record), "", *_paired(record)]
+    )
+
+
+def _protocol(record: dict[str, Any]) -> Iterator[str]:
+    yield f"`wassermix reproduce {record['table']}` (recipe `{record['recipe']}`, seeds {_seeds(record)})."
+    plan = record["certify"]
+    if plan is not None:
+        yield (
+            f"Certified: mode `{plan['mode']}`, n0 {plan['n0']}, n {plan['n']}, alpha {plan['alpha']:g}, "
+            f"on {plan['images']} evenly spaced images of the {record['split']} split. "
+            "Cells are means over seeds; ± is the half width of one seed's 95% Wilson interval."
+        )
+
+
+def _seeds(record: dict[str, Any]) -> str:
+    listed = ", ".join(map(str, record["seeds"]))
+    more = "; ".join(f"{row}: {', '.join(map(str, seeds))}" for row, seeds in record["more_seeds"].items())
+    return f"{listed}; {more}" if more else listed
+
+
+def _table(record: dict[str, Any]) -> Iterator[str]:
+    rows = record["results"]
+    if not rows:
+        yield "No row is finished yet."
+        return
+    first = next(iter(rows.values()))
+    heads = ["row", "seeds", "updates", "passes", "minutes"]
+    heads += ["average radius"] if "acr" in first else []
+    heads += [f"r = {cell['radius']:g}" for cell in first.get("certified", [])]
+    heads += [
+        _attack_head(attack, which) for attack in first.get("attacks", []) for which in ("clean", "attacked")
+    ]
+    yield _line(heads)
+    yield _line(["---"] * len(heads))
+    for name, row in rows.items():
+        yield _line(_cells(name, row))
+
+
+def _cells(name: str, row: dict[str, Any]) -> list[str]:
+    cells = [
+        name,
+        str(len(row["seeds"])),
+        f"{row['updates']:.0f}",
+        f"{row['passes']:.0f}",
+        f"{row['minutes']:.1f}",
+    ]
+    if "acr" in row:
+        cells.append(
+            f"{row['acr']:.3f}" + (f" (sd {row['acr_seed_sd']:.3f})" if "acr_seed_sd" in row else "")
+        )
+    cells += [_share(cell["accuracy"], cell["low"], cell["high"]) for cell in row.get("certified", [])]
+    for attack in row.get("attacks", []):
+        for which in ("clean", "robust"):
+            cells.append(_share(attack[f"{which}_accuracy"], attack[f"{which}_low"], attack[f"{which}_high"]))
+    return cells
+
+
+def _attack_head(attack: dict[str, Any], which: str) -> str:
+    if which == "clean":
+        return "clean"
+    strength = f"{attack['norm']} {attack['eps']:.3g}, {attack['restarts']} starts"
+    return f"{attack['attack']}-{attack['steps']} {strength}"
+
+
+def _paired(record: dict[str, Any]) -> Iterator[str]:
+    rows = record["against_control"]
+    if not rows:
+        return
+    yield f"Average radius against `{record['control']}` on the same images and seeds:"
+    yield ""
+    yield _line(["row", "difference", "95% interval", "sd over seeds"])
+    yield _line(["---"] * 4)
+    for name, row in rows.items():
+        gap = row["acr_difference"]
+        spread = f"{gap['seed_sd']:.3f}" if "seed_sd" in gap else ""
+        yield _line([name, f"{gap['mean']:+.3f}", f"{gap['low']:+.3f} to {gap['high']:+.3f}", spread])
+
+
+def _share(value: float, low: float, high: float) -> str:
+    return f"{100 * value:.1f} ± {50 * (high - low):.1f}"
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

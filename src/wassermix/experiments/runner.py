@@ -1,0 +1,97 @@
+"""Filling a table: train and judge each row at each seed, skipping what is done, resuming what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from wassermix.attacks import attack_to_files, make_attack
+from wassermix.certify import CertifySettings, certify_to_files, evenly_spaced
+from wassermix.config import Config
+from wassermix.data import Dataset, Split
+from wassermix.engine import RunDir, load_dataset, make_model, train
+from wassermix.errors import InputError
+from wassermix.experiments.table import AttackPlan, CertifyPlan, Table
+from wassermix.modes import Classifier
+
+__all__ = ["run_folder", "run_table"]
+
+Tell = Callable[[str, float], None]
+"""Called as ``tell(what is being done, share of it that is done)``."""
+
+
+def run_folder(out: Path, row: str, seed: int) -> Path:
+    """Where a row's run at one seed lives."""
+    return out / row.replace(" ", "-").replace("/", "-") / f"seed{seed}"
+
+
+def run_table(
+    table: Table, out: Path, *, rows: Sequence[str] | None = None, tell: Tell | None = None
+) -> None:
+    """Train and judge every row (or those named) at every seed; killed, the same call goes on."""
+    chosen = list(table.rows) if rows is None else list(rows)
+    unknown = [row for row in chosen if row not in table.rows]
+    if unknown:
+        raise InputError(f"row '{unknown[0]}' is not in the table; its rows are {', '.join(table.rows)}")
+    jobs = [(row, seed) for row in chosen for seed in table.seeds_of(row)]
+    for number, (row, seed) in enumerate(jobs, start=1):
+        name = f"{number}/{len(jobs)} {row}, seed {seed}"
+        _run(table, table.config(row, seed), run_folder(out, row, seed), _told(tell, name))
+
+
+def _run(table: Table, config: Config, folder: Path, tell: Tell) -> None:
+    train(config, folder, resume=True, progress=lambda share, line: tell(f"training, {line}", share))
+    data = load_dataset(config)
+    model = make_model(config, data)
+    RunDir(folder).load_weights(model)
+    split = _split(table, data)
+    if table.certify is not None:
+        _certify(model.eval(), split, table.certify, config.sigma, folder=folder, tell=tell)
+    for plan in table.attacks:
+        _attack(model.eval(), split, plan, folder=folder, tell=tell)
+
+
+def _certify(
+    model: Classifier, split: Split, plan: CertifyPlan, sigma: float, *, folder: Path, tell: Tell
+) -> None:
+    settings = CertifySettings(
+        sigma=sigma, mode=plan.mode, n=plan.n, n0=plan.n0, alpha=plan.alpha, radii=plan.radii
+    )
+    certify_to_files(
+        model,
+        split,
+        evenly_spaced(len(split), plan.images),
+        out=folder / "certify",
+        settings=settings,
+        resume=True,
+        progress=lambda done, total: tell("certifying", done / total),
+    )
+
+
+def _attack(model: Classifier, split: Split, plan: AttackPlan, *, folder: Path, tell: Tell) -> None:
+    attack = make_attack(plan.attack, norm=plan.norm, eps=plan.eps, steps=plan.steps, restarts=plan.restarts)
+    attack_to_files(
+        model,
+        split,
+        evenly_spaced(len(split), plan.images),
+        attack=attack,
+        out=folder / "attack",
+        resume=True,
+        progress=lambda done, total: tell("attacking", done / total),
+    )
+
+
+def _split(table: Table, data: Dataset) -> Split:
+    if table.split == "test":
+        return data.test
+    if data.holdout is None:
+        raise InputError(
+            "the table is judged on held-out samples, but its data hold none out; set data.holdout"
+        )
+    return data.holdout
+
+
+def _told(tell: Tell | None, name: str) -> Tell:
+    return (
+        (lambda what, share: None) if tell is None else (lambda what, share: tell(f"{name}: {what}", share))
+    )

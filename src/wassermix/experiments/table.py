@@ -1,0 +1,96 @@
+"""A table as data: what all rows share, what each row changes, and how they are judged."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from wassermix.config import Config, build_config
+from wassermix.errors import InputError
+from wassermix.recipes import load_recipe
+
+__all__ = ["AttackPlan", "CertifyPlan", "Table", "load_table", "table_names"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class CertifyPlan(_Strict):
+    """The certification that each row gets."""
+
+    mode: Literal["fixed", "grid", "tolerance"] = "fixed"
+    n: int = 2000
+    n0: int = 100
+    alpha: float = 0.001
+    images: int = 500
+    radii: tuple[float, ...] = ()
+
+
+class AttackPlan(_Strict):
+    """One attack that each row gets."""
+
+    attack: str = "pgd"
+    norm: Literal["linf", "l2"] = "l2"
+    eps: float
+    steps: int = 10
+    restarts: int = 1
+    images: int = 500
+
+
+class Table(_Strict):
+    """Rows of overrides over one recipe, the same seeds and the same judgement for all.
+
+    ``control`` names the row that the others are compared with, image by image. ``split`` is ``holdout``
+    where the table chooses settings, so that no test image ever does.
+    """
+
+    title: str
+    recipe: str
+    common: dict[str, Any] = {}
+    seeds: tuple[int, ...] = (0,)
+    split: Literal["test", "holdout"] = "test"
+    certify: CertifyPlan | None = None
+    attacks: tuple[AttackPlan, ...] = ()
+    control: str
+    rows: dict[str, dict[str, Any]]
+    more_seeds: dict[str, tuple[int, ...]] = {}
+
+    def config(self, row: str, seed: int) -> Config:
+        """The training of one row at one seed."""
+        recipe = self.rows[row].get("recipe", self.recipe)
+        own = {key: value for key, value in self.rows[row].items() if key != "recipe"}
+        return build_config(load_recipe(recipe), {**self.common, **own, "seed": seed})
+
+    def seeds_of(self, row: str) -> tuple[int, ...]:
+        """The seeds that a row is trained with."""
+        return self.more_seeds.get(row, self.seeds)
+
+
+def table_names() -> list[str]:
+    """The tables that ship with the package."""
+    folder = files(__package__).joinpath("tables")
+    return sorted(one.name.removesuffix(".yaml") for one in folder.iterdir() if one.name.endswith(".yaml"))
+
+
+def load_table(name: str) -> Table:
+    """A shipped table by name, or one from a YAML file."""
+    if name in table_names():
+        text = files(__package__).joinpath(f"tables/{name}.yaml").read_text(encoding="utf-8")
+    elif Path(name).is_file():
+        text = Path(name).read_text(encoding="utf-8")
+    else:
+        raise InputError(
+            f"table '{name}' is unknown; expected one of {', '.join(table_names())}, or a YAML file"
+        )
+    try:
+        table = Table.model_validate(yaml.safe_load(text))
+    except (ValidationError, yaml.YAMLError) as error:
+        raise InputError(f"table '{name}' is not well formed: {error}") from error
+    if table.control not in table.rows:
+        raise InputError(f"table '{name}': the control '{table.control}' is not one of its rows")
+    return table

@@ -1,0 +1,43 @@
+"""Running the command line in a test: in this process, or in one that can be killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wassermix import cli
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    """Run ``wassermix WORDS`` here and return its exit code."""
+    monkeypatch.setattr(sys, "argv", ["wassermix", *map(str, words)])
+    try:
+        cli.main()
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def kill_when(happened: Callable[[], bool], *words: object, delay: float = 0.0) -> None:
+    """Run ``wassermix WORDS`` in a process of its own and kill it, without a word, once ``happened()``."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wassermix", *map(str, words)], stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while not happened():
+        assert process.poll() is None, "the command ended before it could be killed"
+        assert time.monotonic() < deadline, "the moment to kill it never came"
+        time.sleep(0.005)
+    time.sleep(delay)
+    process.kill()
+    process.wait()
+
+
+def lines(path: Path) -> int:
+    """How many whole lines a file has by now."""
+    return path.read_text().count("\n") if path.exists() else 0
