@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from wassermix import __version__
 from wassermix.errors import InputError
+from wassermix.files import write_beside
 
 __all__ = ["Embedding", "Options", "Progress", "Rows"]
 
@@ -66,6 +71,13 @@ class Embedding(nn.Module, ABC):
     def reconstruct(self, x: Tensor) -> Tensor:
         """``psi(phi(x))``: what the embedding makes of a sample, the path's point at ``t = 0``."""
         return self.decode(self.encode(x))
+
+    def save(self, path: Path) -> None:
+        """Write the fitted embedding as safetensors; its name, options and shape are the metadata."""
+        described = {"embedding": self.name, "options": json.dumps(self.options()), "version": __version__}
+        described["shape"] = json.dumps(list(self._fitted_shape()))
+        tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in self.state_dict().items()}
+        write_beside(path, lambda beside: save_file(tensors, str(beside), metadata=described))
 
     def _fitted_shape(self) -> tuple[int, ...]:
         if not self.shape:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from wassermix import __version__
@@ -17,7 +16,6 @@ from wassermix.embed.pca import PCA
 from wassermix.embed.pixel import Pixel, Standard
 from wassermix.embed.vae import VAE
 from wassermix.errors import InputError
-from wassermix.files import write_beside
 from wassermix.streams import stream
 
 __all__ = [
@@ -34,11 +32,8 @@ EMBEDDINGS: dict[str, type[Embedding]] = {"pixel": Pixel, "pca": PCA, "vae": VAE
 
 
 def save_embedding(embed: Embedding, path: Path) -> None:
-    """Write a fitted embedding as safetensors; its name, options and shape are the metadata."""
-    described = {"embedding": embed.name, "options": json.dumps(embed.options()), "version": __version__}
-    described["shape"] = json.dumps(list(embed._fitted_shape()))
-    tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in embed.state_dict().items()}
-    write_beside(path, lambda beside: save_file(tensors, str(beside), metadata=described))
+    """Write a fitted embedding as safetensors."""
+    embed.save(path)
 
 
 def load_embedding(path: Path, *, embed: Embedding | None = None) -> Embedding:

@@ -1,0 +1,266 @@
+"""The performance geodesic: a model's loss and decisions on the way from each class to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor
+
+from wassermix import __version__, labels
+from wassermix.embed import Embedding, Pixel
+from wassermix.errors import InputError
+from wassermix.geodesic import Geodesic
+from wassermix.modes import Classifier, evaluating
+from wassermix.streams import stream
+from wassermix.transport import solve_coupling, solve_exact
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PairCurve", "PerformanceGeodesic", "exact_path", "performance_geodesic", "smoothed"]
+
+BATCH = 500
+
+
+@dataclass(frozen=True)
+class PairCurve:
+    """A model between two classes: means over the path's samples at each time ``t``."""
+
+    source: int
+    target: int
+    t: list[float]
+    loss: list[float]
+    """Cross-entropy to the mixed label, which alone has the entropy log 2 at the middle."""
+    kl: list[float]
+    """Cross-entropy less that entropy: the model's own fault."""
+    accuracy: list[float]
+    """Share decided for the nearer class; at the middle either counts."""
+    as_source: list[float]
+    as_target: list[float]
+    as_other: list[float]
+    total_variation: float
+    """``sum |KL(t_{k+1}) - KL(t_k)|``: the regulariser's value on these points."""
+    total_variation_loss: float
+    """The same for the cross-entropy."""
+    worst_t: float
+    """Where the KL is largest."""
+    flip_t: float | None
+    """Where the target first has as many decisions as the source; None where it never does."""
+    images: int
+    """Particles on the path."""
+
+
+@dataclass(frozen=True, eq=False)
+class PerformanceGeodesic:
+    """The curves of all audited class pairs, with the parameters that made them."""
+
+    pairs: list[PairCurve]
+    parameters: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """What the audit's JSON file holds."""
+        return {
+            "version": __version__,
+            "parameters": self.parameters,
+            "pairs": [asdict(pair) for pair in self.pairs],
+            "mean": self.mean(),
+        }
+
+    @classmethod
+    def from_dict(cls, value: dict[str, Any]) -> PerformanceGeodesic:
+        """Read back what :meth:`as_dict` gave."""
+        return cls([PairCurve(**pair) for pair in value["pairs"]], value["parameters"])
+
+    def mean(self) -> dict[str, list[float]]:
+        """Curves averaged over the pairs: the paper's Fig. 2."""
+        keys = ("loss", "kl", "accuracy", "as_source", "as_target", "as_other")
+        table = {key: torch.tensor([getattr(pair, key) for pair in self.pairs]) for key in keys}
+        return {"t": self.pairs[0].t, **{key: values.mean(dim=0).tolist() for key, values in table.items()}}
+
+    def matrix(self, key: Literal["total_variation", "kl", "accuracy", "as_other"] = "kl") -> Tensor:
+        """One number a pair, ``(k, k)`` symmetric with NaN where nothing was audited.
+
+        Curves count by their mean over the inner half ``0.25 <= t <= 0.75``, where the classes meet.
+        """
+        size = 1 + max(max(pair.source, pair.target) for pair in self.pairs)
+        table = torch.full((size, size), torch.nan)
+        for pair in self.pairs:
+            value = getattr(pair, key)
+            if isinstance(value, list):
+                inner = [v for t, v in zip(pair.t, value) if 0.25 <= t <= 0.75]
+                value = sum(inner) / len(inner)
+            table[pair.source, pair.target] = table[pair.target, pair.source] = value
+        return table
+
+    def weakest(self, count: int = 5) -> list[PairCurve]:
+        """The pairs between which the model is worst: the largest KL anywhere on the path first."""
+        return sorted(self.pairs, key=lambda pair: max(pair.kl), reverse=True)[:count]
+
+    def plot(self) -> Figure:
+        """Loss, decisions and the matrix of pairs as a figure."""
+        from wassermix.audit.figures import plot_performance
+
+        return plot_performance(self)
+
+
+def performance_geodesic(
+    model: Classifier,
+    x: Tensor,
+    y: Tensor,
+    *,
+    pairs: Literal["all"] | Sequence[tuple[int, int]] = "all",
+    points: int = 21,
+    per_class: int = 500,
+    sigma: float = 0.0,
+    draws: int = 2,
+    embed: Embedding | None = None,
+    entropy: float | None = None,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> PerformanceGeodesic:
+    """``R(t) = E l(f(x_t), y_t)`` between classes of held-out samples ``x (n, ...)``, ``y (n,)``.
+
+    Paths are exact W2 geodesics in data space (or in that of ``embed``; ``entropy`` makes them entropic)
+    between at most ``per_class`` samples of each class, drawn by ``seed`` alone: two models are compared on
+    the same paths. With ``sigma`` the smoothed classifier is audited: its probabilities are averaged over
+    ``draws`` noises, the same for all times.
+    """
+    if points < 2 or per_class < 1 or draws < 1 or sigma < 0:
+        raise InputError("audit: points is at least 2, per_class and draws at least 1, sigma not negative")
+    embed = Pixel().fit(x[:1]) if embed is None else embed
+    chosen = _chosen(y, per_class, seed)
+    wanted = _wanted(pairs, list(chosen))
+    times = torch.linspace(0, 1, points)
+    curves = []
+    with torch.no_grad(), evaluating(model):
+        for number, (source, target) in enumerate(wanted):
+            path = exact_path(
+                x[chosen[source]], x[chosen[target]], source, y1=target, embed=embed, entropy=entropy
+            )
+            judge = smoothed(model, sigma, draws=draws, seed=seed, count=len(path), like=x)
+            curves.append(_curve(judge, path, source, target, times=times))
+            if progress is not None:
+                progress(number + 1, len(wanted))
+    parameters = {
+        "points": points, "per_class": per_class, "sigma": sigma, "draws": draws if sigma else 1,
+        "seed": seed, "embed": embed.name, "entropy": entropy,
+        "transport": "exact" if entropy is None else "entropic",
+    }  # fmt: skip
+    return PerformanceGeodesic(curves, parameters)
+
+
+def exact_path(
+    x0: Tensor, x1: Tensor, y0: int, *, y1: int, embed: Embedding, entropy: float | None = None
+) -> Geodesic:
+    """The geodesic between two clouds, a particle for each entry of the plan where that is exact."""
+    num_classes = max(y0, y1) + 1
+    z0, z1 = embed.encode(x0), embed.encode(x1)
+    if entropy is None:
+        coupling = solve_exact(z0, z1)
+        return Geodesic.from_coupling(z0, z1, coupling, y0=y0, y1=y1, embed=embed, num_classes=num_classes)
+    end = solve_coupling(z0, z1, entropy).push(z1)
+    first, last = (labels.soft(torch.full((len(z0),), c), num_classes).to(z0) for c in (y0, y1))
+    return Geodesic(z0, end, first, last, weights=torch.full_like(z0[:, 0], 1 / len(z0)), embed=embed)
+
+
+def smoothed(
+    model: Classifier, sigma: float, *, draws: int, seed: int, count: int, like: Tensor
+) -> Callable[[Tensor], Tensor]:
+    """Samples ``(count, ...)`` to log-probabilities ``(count, k)``, averaged over fixed noises if asked."""
+
+    def plain(x: Tensor) -> Tensor:
+        return torch.cat([model(rows).log_softmax(dim=1) for rows in x.split(BATCH)])
+
+    if sigma == 0:
+        return plain
+    noise = torch.randn((draws, count, *like.shape[1:]), generator=stream(seed, "audit noise"))
+    noise = sigma * noise.to(like)
+
+    def averaged(x: Tensor) -> Tensor:
+        each = torch.stack([plain(x + part) for part in noise])
+        return each.logsumexp(dim=0) - torch.tensor(float(draws)).log().to(each)
+
+    return averaged
+
+
+def _curve(
+    judge: Callable[[Tensor], Tensor], path: Geodesic, source: int, target: int, *, times: Tensor
+) -> PairCurve:
+    rows = [_judged(judge, path, source, target, t=float(t)) for t in times]
+    loss, kl, accuracy, as_source, as_target = (list(column) for column in zip(*rows))
+    t = [round(float(value), 6) for value in times]
+    return PairCurve(
+        source=source,
+        target=target,
+        t=t,
+        loss=loss,
+        kl=kl,
+        accuracy=accuracy,
+        as_source=as_source,
+        as_target=as_target,
+        as_other=[max(0.0, 1 - a - b) for a, b in zip(as_source, as_target)],
+        total_variation=_variation(kl),
+        total_variation_loss=_variation(loss),
+        worst_t=t[max(range(len(kl)), key=lambda k: kl[k])],
+        flip_t=_flip(t, [b - a for a, b in zip(as_source, as_target)]),
+        images=len(path),
+    )
+
+
+def _judged(
+    judge: Callable[[Tensor], Tensor], path: Geodesic, source: int, target: int, *, t: float
+) -> tuple[float, float, float, float, float]:
+    """Loss, KL, accuracy and the shares decided for source and target at one time."""
+    point = path.at(t)
+    logp = judge(point.x)
+    y = torch.nn.functional.pad(point.y, (0, logp.shape[1] - point.y.shape[1]))
+    decided, weights = logp.argmax(dim=1), path.weights
+    loss = float((weights * labels.cross_entropy(logp, y)).sum())
+    entropy = float((weights * labels.entropy(y)).sum())
+    first = float((weights * (decided == source)).sum())
+    second = float((weights * (decided == target)).sum())
+    accuracy = first + second if abs(t - 0.5) < 1e-9 else (first if t < 0.5 else second)
+    return loss, loss - entropy, accuracy, first, second
+
+
+def _variation(values: list[float]) -> float:
+    return sum(abs(b - a) for a, b in pairwise(values))
+
+
+def _flip(t: list[float], lead: list[float]) -> float | None:
+    """Where the target's lead over the source first reaches 0, interpolated."""
+    if lead[0] >= 0:
+        return t[0]
+    for k in range(1, len(t)):
+        if lead[k] >= 0:
+            return t[k - 1] + (t[k] - t[k - 1]) * lead[k - 1] / (lead[k - 1] - lead[k])
+    return None
+
+
+def _chosen(y: Tensor, per_class: int, seed: int) -> dict[int, Tensor]:
+    chosen = {}
+    for kind in y.unique().tolist():
+        rows = (y == kind).nonzero()[:, 0]
+        order = torch.randperm(len(rows), generator=stream(seed, "audit", kind))
+        chosen[int(kind)] = rows[order[:per_class].sort().values.to(rows.device)]
+    return chosen
+
+
+def _wanted(pairs: str | Sequence[tuple[int, int]], present: Iterable[int]) -> list[tuple[int, int]]:
+    present = sorted(present)
+    if isinstance(pairs, str):
+        if pairs != "all":
+            raise InputError(f"audit: pairs is 'all' or a list of class pairs; got '{pairs}'")
+        if len(present) < 2:
+            raise InputError(f"audit: samples of two classes are needed; got {len(present)}")
+        return list(combinations(present, 2))
+    for source, target in pairs:
+        if source == target or source not in present or target not in present:
+            raise InputError(
+                f"audit: pair {source}-{target} is not two different classes of {present[0]}..{present[-1]}"
+            )
+    return list(pairs)

@@ -1,0 +1,105 @@
+"""Between more than two classes: the generalised geodesic with weights on the simplex."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from wassermix import labels as labelling
+from wassermix.embed import Embedding, Pixel
+from wassermix.errors import InputError
+from wassermix.geodesic import PathPoint
+from wassermix.transport import BarycentricMap, TransportMap
+
+__all__ = ["SimplexGeodesic", "worst_weights"]
+
+
+@dataclass(frozen=True, eq=False)
+class SimplexGeodesic:
+    """Samples of an anchor class, pulled towards ``N`` classes at once.
+
+    ``z_w = sum_k w_k T_k(z)`` with ``T_k`` the map from the anchor to class ``k`` (the identity for itself)
+    and the label ``sum_k w_k y_k``. Between two classes this is the geodesic. For more it is the generalised
+    geodesic based at the anchor, which is the W2 barycenter only where the maps are compatible (one
+    dimension, commuting Gaussians); ``transport.free_barycenter`` finds the barycenter itself.
+    """
+
+    corners: Tensor
+    """``T_k(z)``, ``(classes, n, d)``."""
+    y: Tensor
+    """Soft labels of the corners ``(classes, k)``."""
+    embed: Embedding
+    anchor: int = 0
+
+    @classmethod
+    def fit(
+        cls,
+        xs: Sequence[Tensor],
+        ys: Sequence[int],
+        *,
+        embed: Embedding | None = None,
+        anchor: int = 0,
+        transport: TransportMap | None = None,
+        entropy: float = 0.02,
+        num_classes: int | None = None,
+    ) -> SimplexGeodesic:
+        """Maps from ``xs[anchor]`` to every other ``xs[k] (n_k, *shape)`` of class ``ys[k]``."""
+        if len(xs) != len(ys) or len(xs) < 2 or not 0 <= anchor < len(xs):
+            raise InputError(
+                f"a simplex needs two or more classes, one label each; got {len(xs)} and {len(ys)}"
+            )
+        embed = Pixel().fit(xs[0][:1]) if embed is None else embed
+        transport = BarycentricMap(entropy=entropy) if transport is None else transport
+        home = embed.encode(xs[anchor])
+        corners = [
+            home if k == anchor else copy.deepcopy(transport).fit(home, embed.encode(x)).map(home)
+            for k, x in enumerate(xs)
+        ]
+        kinds = num_classes or max(ys) + 1
+        y = labelling.soft(torch.tensor(list(ys)), kinds, home.dtype).to(home)
+        return cls(torch.stack(corners), y, embed, anchor)
+
+    def __len__(self) -> int:
+        return self.corners.shape[1]
+
+    def at(self, weights: Tensor) -> PathPoint:
+        """The point at ``weights (classes,)``, or ``(n, classes)`` one for each sample; they sum to 1.
+
+        The velocities are those of the straight way from the anchor's own samples to this point.
+        """
+        w = weights.to(self.corners).expand(len(self), len(self.corners))
+        z = torch.einsum("nc,cnd->nd", w, self.corners)
+        y, home = w @ self.y, self.corners[self.anchor]
+        return PathPoint(weights, z, z - home, y, y - self.y[self.anchor], self.embed)
+
+
+def worst_weights(
+    surface: SimplexGeodesic,
+    score: Callable[[Tensor, Tensor], Tensor],
+    *,
+    steps: int = 10,
+    rate: float = 1.0,
+    start: Tensor | None = None,
+) -> tuple[Tensor, float]:
+    """The weights where the mean of ``score(x, y) -> (n,)`` is largest, by exponentiated gradient ascent.
+
+    ``w_k <- w_k exp(rate g_k / max|g|)``, normalised: stays inside the simplex. The best point seen wins.
+    """
+    count = len(surface.corners)
+    w = torch.full((count,), 1 / count) if start is None else start / start.sum()
+    best, top = w, -torch.inf
+    for step in range(steps + 1):
+        w = w.detach().to(surface.corners).requires_grad_()
+        with torch.enable_grad():
+            point = surface.at(w)
+            value = score(point.x, point.y).mean()
+            slope = torch.autograd.grad(value, w)[0]
+        if float(value) > top:
+            best, top = w.detach(), float(value)
+        move = slope - slope.mean()
+        w = (w.detach().log() + rate / (1 + step) * move / move.abs().max().clamp_min(1e-12)).softmax(dim=0)
+    return best, top
