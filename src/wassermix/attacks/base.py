@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import torch
@@ -17,7 +17,16 @@ from wassermix.labels import hard
 from wassermix.modes import Classifier, evaluating, frozen
 from wassermix.streams import stream
 
-__all__ = ["Attack", "BallAttack", "check_inputs", "fooled"]
+__all__ = ["Attack", "BallAttack", "Judgement", "check_inputs", "fooled"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What an attack did to some images: flags ``(n,)``, and what else it measured of each image."""
+
+    clean: Tensor
+    robust: Tensor
+    extra: dict[str, Tensor] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +68,29 @@ class Attack(ABC):
         """Every parameter that the number depends on, ready for JSON."""
         bounds = None if self.bounds is None else list(self.bounds)
         return {"attack": self.name, **asdict(self), "bounds": bounds}
+
+    def judge(
+        self,
+        model: Classifier,
+        x: Tensor,
+        y: Tensor,
+        *,
+        generator: torch.Generator,
+        alive: Tensor | None = None,
+    ) -> Judgement:
+        """Which images are right before and after; only those right before (and ``alive``) are attacked."""
+        with evaluating(model):
+            clean = self.predict(model, x, generator=generator) == hard(y)
+            left = (clean if alive is None else clean & alive.to(clean.device)).nonzero().squeeze(1)
+            robust = torch.zeros_like(clean)
+            if len(left):
+                x_adv = self(model, x[left], y[left], generator=generator)
+                robust[left] = self.predict(model, x_adv, generator=generator) == hard(y[left])
+        return Judgement(clean, robust)
+
+    def summary(self, extra: dict[str, Tensor]) -> dict[str, Any]:
+        """What the measurements of all images come to, for the result file."""
+        return {}
 
     def details(self, shape: tuple[int, ...], num_classes: int) -> dict[str, Any]:
         """What else the number depends on, once the inputs are known."""

@@ -1,0 +1,62 @@
+"""What an attack will cost: passes and minutes, from a short measurement."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from wassermix.attacks.base import Attack
+from wassermix.attacks.evaluation import CHECKED_IMAGES, Samples
+from wassermix.attacks.pgd import input_gradient
+from wassermix.modes import Classifier, evaluating, frozen
+
+__all__ = ["AttackCost", "estimate_attack"]
+
+
+@dataclass(frozen=True)
+class AttackCost:
+    """Forward + backward passes at most (images already wrong or fooled leave early), and their pace."""
+
+    images: int
+    passes: int
+    passes_per_second: float
+
+    @property
+    def minutes(self) -> float:
+        """Minutes at most."""
+        return self.passes / self.passes_per_second / 60
+
+
+def estimate_attack(
+    model: Classifier,
+    split: Samples,
+    indices: Tensor,
+    *,
+    attack: Attack,
+    batch_size: int = 128,
+    seconds: float = 1.0,
+) -> AttackCost:
+    """Run gradients on one batch for about ``seconds`` and foretell the attack and its sanity checks."""
+    x = split.get(indices[:batch_size])
+    if isinstance(model, nn.Module) and (first := next(model.parameters(), None)) is not None:
+        x = x.to(first.device)
+    with evaluating(model), frozen(model), torch.enable_grad():
+        _one_pass(model, x)  # warms up, outside the clock
+        started, batches = time.perf_counter(), 0
+        while batches == 0 or time.perf_counter() - started < seconds:
+            _one_pass(model, x)
+            batches += 1
+        pace = batches * len(x) / (time.perf_counter() - started)
+    checks = min(CHECKED_IMAGES, len(indices)) * _CHECK_PASSES
+    return AttackCost(len(indices), round((attack.passes + 2 / 3) * len(indices) + checks), pace)
+
+
+_CHECK_PASSES = 20 + 2 * 10 + 2 + 50 / 3
+"""The unbounded attack, two runs of many steps, one step, a gradient, and the random queries."""
+
+
+def _one_pass(model: Classifier, x: Tensor) -> None:
+    input_gradient(lambda point: model(point).logsumexp(dim=1), x).sum().item()

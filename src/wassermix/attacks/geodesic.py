@@ -1,0 +1,198 @@
+"""The worst point along geodesics: how far test samples may move towards another class unnoticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from wassermix.attacks.base import Attack, Judgement
+from wassermix.attacks.pgd import margin
+from wassermix.attacks.shares import share
+from wassermix.embed import Embedding, Pixel
+from wassermix.errors import InputError
+from wassermix.labels import hard
+from wassermix.modes import Classifier, evaluating
+from wassermix.streams import stream
+from wassermix.transport import EntropicMap, TransportMap
+
+__all__ = ["ClassPaths", "GeodesicAttack"]
+
+
+class ClassPaths:
+    """Reference samples of every class in a latent space, and the maps between them, fitted on demand."""
+
+    def __init__(
+        self, x: Tensor, y: Tensor, *, embed: Embedding, pair_size: int, entropy: float, seed: int
+    ) -> None:
+        self.embed, self.entropy = embed, entropy
+        self.clouds: dict[int, Tensor] = {}
+        for label in y.unique().tolist():
+            rows = (y == label).nonzero().squeeze(1)
+            order = torch.randperm(len(rows), generator=stream(seed, "geodesic attack", label))[:pair_size]
+            with torch.no_grad():
+                self.clouds[label] = embed.encode(x[rows[order.to(rows.device)]])
+        self._maps: dict[tuple[int, int], TransportMap] = {}
+
+    @cached_property
+    def neighbours(self) -> dict[int, list[int]]:
+        """The other classes for each, those with the nearest mean first."""
+        means = {label: cloud.mean(dim=0) for label, cloud in self.clouds.items()}
+        return {
+            label: sorted(
+                (other for other in means if other != label),
+                key=lambda other: float((means[label] - means[other]).norm()),
+            )
+            for label in means
+        }
+
+    def image(self, z: Tensor, source: int, target: int) -> Tensor:
+        """Where the points ``z (n, d)`` of class ``source`` end in class ``target``."""
+        pair = (source, target)
+        if pair not in self._maps:
+            self._maps[pair] = EntropicMap(entropy=self.entropy).fit(self.clouds[source], self.clouds[target])
+        return self._maps[pair].map(z)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GeodesicAttack(Attack):
+    """Move samples a share ``t <= t_max`` towards other classes by optimal transport, to the worst point.
+
+    ``x_t = x + psi((1-t) z + t T(z)) - psi(z)`` with ``z = phi(x)`` and ``T`` the entropic map between
+    two classes, fitted on training samples; what the embedding loses of ``x`` stays as it is, so that
+    ``x_0 = x``. ``targets=0`` tries all other classes, ``targets=3`` the three nearest.
+
+    >>> attack = GeodesicAttack(t_max=0.4).fit(x_train, y_train, embed=PCA(dim=64).fit(x_train))
+    """
+
+    t_max: float = 0.5
+    times: int = 10
+    targets: int = 0
+    pair_size: int = 128
+    entropy: float = 0.02
+    paths: ClassPaths | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the grid of times."""
+        if not 0 < self.t_max <= 1:
+            raise InputError(f"geodesic attack: t_max is {self.t_max}; expected a share in (0, 1]")
+        if self.times < 1 or self.pair_size < 1 or self.targets < 0:
+            raise InputError(
+                f"geodesic attack: times={self.times}, pair_size={self.pair_size}, targets={self.targets}; "
+                "expected times and pair_size of 1 or more, targets of 0 (all) or more"
+            )
+
+    def fit(self, x: Tensor, y: Tensor, *, embed: Embedding | None = None) -> Self:
+        """The attack with its maps, from training samples ``x (n, ...)`` with classes ``y (n,)``."""
+        embed = Pixel().fit(x) if embed is None else embed
+        paths = ClassPaths(x, y, embed=embed, pair_size=self.pair_size, entropy=self.entropy, seed=self.seed)
+        if len(paths.clouds) < 2:
+            raise InputError(
+                "geodesic attack: the training samples hold one class only; expected two or more"
+            )
+        return replace(self, paths=paths)
+
+    @property
+    def name(self) -> str:
+        """``geodesic``."""
+        return "geodesic"
+
+    @property
+    def label(self) -> str:
+        """``geodesic-t{t_max}``."""
+        return f"geodesic-t{self.t_max:g}"
+
+    @property
+    def grid(self) -> list[float]:
+        """The times that are tried: ``t_max / times, ..., t_max``."""
+        return [self.t_max * (step + 1) / self.times for step in range(self.times)]
+
+    @property
+    def passes(self) -> float:
+        """A forward for each time and target."""
+        return self.times * self._slots() / 3
+
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter, and the embedding's name."""
+        plain = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "paths"}
+        bounds = None if self.bounds is None else list(self.bounds)
+        embed = None if self.paths is None else self.paths.embed.name
+        return {"attack": self.name, **plain, "bounds": bounds, "embed": embed}
+
+    def perturb(self, model: Classifier, x: Tensor, y: Tensor, *, generator: torch.Generator) -> Tensor:
+        """For each image the nearest point that fools the model, else the one of the highest margin."""
+        best, best_score = x.clone(), torch.full((len(x),), -torch.inf, device=x.device, dtype=x.dtype)
+        for _, x_t, score in self._walk(model, x, y):
+            take = (best_score <= 0) & (score > best_score)  # what is fooled keeps its nearest point
+            best = torch.where(take.reshape(-1, *[1] * (x.dim() - 1)), x_t, best)
+            best_score = torch.where(take, score, best_score)
+        return best
+
+    def judge(
+        self,
+        model: Classifier,
+        x: Tensor,
+        y: Tensor,
+        *,
+        generator: torch.Generator,
+        alive: Tensor | None = None,
+    ) -> Judgement:
+        """Flags, the first time ``flip_t`` at which each image is lost (inf: none), and the share of targets
+        under which it is right at each time, ``right (n, times)``.
+        """
+        with evaluating(model):
+            clean = self.predict(model, x, generator=generator) == hard(y)
+            flip = torch.where(clean, torch.inf, 0.0)
+            right = torch.zeros(len(x), self.times, device=x.device)
+            for step, _, score in self._walk(model, x, y):
+                flip = torch.where(score > 0, flip.clamp_max(self.grid[step]), flip)
+                right[:, step] += (score <= 0).float() / self._slots()
+        return Judgement(clean, flip > self.t_max, {"flip_t": flip, "right": right})
+
+    def summary(self, extra: dict[str, Tensor]) -> dict[str, Any]:
+        """Accuracy along ``t`` (right up to there for every target; right there for the mean target), and the
+        time at which each image is lost, None where it never is.
+        """
+        flip, right = extra["flip_t"], extra["right"]
+        start = {"t": 0.0, **share(flip > 0), "mean_accuracy": float((flip > 0).float().mean())}
+        rest = [
+            {"t": t, **share(flip > t), "mean_accuracy": float(right[:, step].mean())}
+            for step, t in enumerate(self.grid)
+        ]
+        times = [round(t, 9) if t <= self.t_max else None for t in flip.tolist()]
+        return {"curve": [start, *rest], "flip_t": times}
+
+    def _walk(self, model: Classifier, x: Tensor, y: Tensor) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """Every time with every target, nearest times first: the moved samples and their margins."""
+        paths, label = self._fitted(), hard(y)
+        with torch.no_grad():
+            z = paths.embed.encode(x)
+            rest = x - paths.embed.decode(z)
+            ends = [self._ends(z, label, slot) for slot in range(self._slots())]
+            for step, t in enumerate(self.grid):
+                for end in ends:
+                    x_t = self.confine(x, rest + paths.embed.decode(torch.lerp(z, end, t)))
+                    yield step, x_t, margin(model(x_t), label)
+
+    def _ends(self, z: Tensor, label: Tensor, slot: int) -> Tensor:
+        """The end point of each sample in its class's ``slot``-th neighbour."""
+        paths, ends = self._fitted(), z.clone()
+        for source in label.unique().tolist():
+            if source not in paths.clouds:
+                raise InputError(f"geodesic attack: class {source} has no training samples; fit it with some")
+            rows = label == source
+            ends[rows] = paths.image(z[rows], source, paths.neighbours[source][slot])
+        return ends
+
+    def _slots(self) -> int:
+        others = len(self._fitted().clouds) - 1
+        return min(self.targets, others) if self.targets else others
+
+    def _fitted(self) -> ClassPaths:
+        if self.paths is None:
+            raise InputError("geodesic attack: it has no maps yet; call fit(x_train, y_train) first")
+        return self.paths
