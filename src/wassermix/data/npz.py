@@ -36,16 +36,8 @@ def load_npz(path: Path, *, layout: Layout = "auto") -> Dataset:
 
 def _arrays(path: Path, where: str) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as content:
-            if not isinstance(content, np.lib.npyio.NpzFile):
-                raise InputError(f"{where} holds one bare array; expected an npz file with {', '.join(KEYS)}")
-            missing = [key for key in KEYS if key not in content]
-            if missing:
-                raise InputError(
-                    f"{where} lacks {', '.join(missing)}; it holds {', '.join(content) or 'nothing'}; "
-                    f"expected the arrays {', '.join(KEYS)}"
-                )
-            return {key: content[key] for key in KEYS}
+        with path.open("rb") as file:  # opened here: numpy leaves a damaged file open
+            return _named(np.load(file, allow_pickle=False), where)
     except InputError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError) as error:
@@ -54,6 +46,19 @@ def _arrays(path: Path, where: str) -> dict[str, NDArray[Any]]:
         else:
             reason = f"it is damaged, cut off or no npz file ({error})"
         raise InputError(f"{where} cannot be read: {reason}") from error
+
+
+def _named(content: Any, where: str) -> dict[str, NDArray[Any]]:
+    if isinstance(content, np.ndarray):
+        raise InputError(f"{where} holds one bare array; expected an npz file with {', '.join(KEYS)}")
+    with content:
+        missing = [key for key in KEYS if key not in content]
+        if missing:
+            raise InputError(
+                f"{where} lacks {', '.join(missing)}; it holds {', '.join(content) or 'nothing'}; "
+                f"expected the arrays {', '.join(KEYS)}"
+            )
+        return {key: content[key] for key in KEYS}
 
 
 def _split(x: NDArray[Any], y: NDArray[Any], where: str, *, layout: Layout) -> TensorSplit:
