@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import torch
@@ -12,12 +13,12 @@ from wassermix.errors import InputError
 
 __all__ = ["Cost", "MatrixCost", "PointCost", "joint_points", "squared_distances"]
 
-LARGEST_SPREAD = 1e140  # beyond it the square of a distance leaves float64
-SMALLEST_SPREAD = 1e-140
+LARGEST = 1e280  # squared distances beyond these leave float64, or all but vanish in it
+SMALLEST = 1e-280
 
 
 class Cost(Protocol):
-    """A cost between ``n`` sources and ``m`` targets, for a batch of problems."""
+    """A cost between ``n`` sources and ``m`` targets, for a batch ``(...)`` of problems."""
 
     @property
     def batch(self) -> torch.Size:
@@ -33,16 +34,49 @@ class Cost(Protocol):
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type that results are handed out in."""
+        """The type that results are handed out in; half precision becomes float32."""
+
+    def check(self) -> None:
+        """Refuse numbers that no solver could work with."""
 
     def block(self, rows: slice = slice(None), dtype: torch.dtype = torch.float64) -> Tensor:
-        """The chosen rows of the cost matrix, ``(..., rows, m)``."""
+        """The chosen rows of the cost matrix, ``(..., rows, m)``, without gradient."""
 
-    def mean(self, weights0: Tensor, weights1: Tensor) -> Tensor:
+    def bound(self) -> Tensor:
+        """A number that no entry exceeds in size, ``(...)``."""
+
+    def mean(self, a: Tensor, b: Tensor) -> Tensor:
         """``sum_ij a_i b_j C_ij``: the cost of moving without any plan, ``(...)``."""
+
+    def moved(self, plan: PlanProduct) -> Tensor:
+        """A number whose gradient is that of ``<P, C>`` at a fixed plan ``P``, ``(...)``."""
 
     def transposed(self) -> Cost:
         """The same cost seen from the targets."""
+
+    def flat(self) -> Cost:
+        """The same problems in one batch dimension."""
+
+    def at(self, index: int | slice | Tensor) -> Cost:
+        """One problem of a batch, or some."""
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient with respect to the cost is wanted."""
+
+
+class PlanProduct(Protocol):
+    """A plan that multiplies from either side without being held."""
+
+    @property
+    def plan(self) -> Tensor:
+        """The plan itself, for costs that are matrices."""
+
+    def times(self, values: Tensor) -> Tensor:
+        """``P values``."""
+
+    def turned_times(self, values: Tensor) -> Tensor:
+        """``P^T values``."""
 
 
 def squared_distances(z0: Tensor, z1: Tensor) -> Tensor:
@@ -51,20 +85,29 @@ def squared_distances(z0: Tensor, z1: Tensor) -> Tensor:
     Both clouds are first moved to the middle of ``z1``, so that an offset they share costs no digits.
     """
     middle = z1.mean(-2, keepdim=True)
-    z0, z1 = z0 - middle, z1 - middle
-    norms = z0.square().sum(-1).unsqueeze(-1) + z1.square().sum(-1).unsqueeze(-2)
-    return (norms - 2 * z0 @ z1.mT).clamp_min_(0)
+    return _distances(z0 - middle, z1 - middle)
+
+
+def _distances(x0: Tensor, x1: Tensor) -> Tensor:
+    norms = x0.square().sum(-1).unsqueeze(-1) + x1.square().sum(-1).unsqueeze(-2)
+    if x0.dim() == x1.dim() == 3 and not (x0.requires_grad or x1.requires_grad):
+        return torch.baddbmm(norms, x0, x1.mT, alpha=-2, out=norms).clamp_min_(0)
+    return (norms - 2 * x0 @ x1.mT).clamp_min(0)
 
 
 def joint_points(z: Tensor, labels: Tensor, label_weight: float, num_classes: int) -> Tensor:
     """Points and labels in one vector, so that the joint cost of the paper is a squared distance.
 
     ``|z0 - z1|^2 + label_weight * |y0 - y1|^2 / 2``: classes that differ cost ``label_weight`` more, soft
-    labels a share of it (the distance ``d + L`` on samples and labels under Eq. 1 of the paper).
+    labels a share of it (the distance ``d + L`` on samples and labels, methods.md 8-A5).
     ``z`` is ``(..., n, d)``, ``labels`` ``(..., n)`` integers or ``(..., n, k)`` soft.
     """
+    if not label_weight >= 0:
+        raise InputError(f"label_weight: got {label_weight}; expected a number that is not negative")
     if not labels.is_floating_point():
-        labels = torch.nn.functional.one_hot(labels, num_classes)
+        labels = torch.nn.functional.one_hot(labels.long(), num_classes)
+    if labels.shape[-2] != z.shape[-2]:
+        raise InputError(f"labels: got {labels.shape[-2]} for {z.shape[-2]} points; expected one a point")
     labels = labels.to(z.dtype).expand(*z.shape[:-1], -1)
     return torch.cat([z, (label_weight / 2) ** 0.5 * labels], -1)
 
@@ -78,37 +121,47 @@ class PointCost:
 
     def __post_init__(self) -> None:
         for name, z in (("z0", self.z0), ("z1", self.z1)):
-            if z.dim() < 2 or not z.is_floating_point():
+            if z.dim() < 2 or 0 in z.shape or not z.is_floating_point():
                 raise InputError(
                     f"{name}: got {z.dtype} of shape {tuple(z.shape)}; "
-                    "expected floating-point points of shape (..., n, d)"
+                    "expected at least one floating-point point, shape (..., n, d)"
                 )
-            if 0 in z.shape:
-                raise InputError(f"{name}: shape {tuple(z.shape)} holds no points; give at least one")
         if self.z0.shape[-1] != self.z1.shape[-1]:
             raise InputError(
                 f"z0 has {self.z0.shape[-1]} coordinates and z1 has {self.z1.shape[-1]}; they must agree"
             )
-        self._check_range()
 
-    def _check_range(self) -> None:
-        z0, z1 = self.z0.detach(), self.z1.detach()
-        spread = max(float((z - z1.mean()).abs().max()) for z in (z0.double(), z1.double()))
-        if not spread <= LARGEST_SPREAD:
+    @cached_property
+    def centred(self) -> tuple[Tensor, Tensor]:
+        """Both clouds in float64 around the middle of ``z1``."""
+        z0, z1 = self.z0.double(), self.z1.double()
+        middle = z1.detach().mean(-2, keepdim=True)
+        return z0 - middle, z1 - middle
+
+    @cached_property
+    def norms(self) -> tuple[Tensor, Tensor]:
+        """Squared distances of both clouds from the middle, ``(..., n)`` and ``(..., m)``."""
+        x0, x1 = self.centred
+        return x0.square().sum(-1), x1.square().sum(-1)
+
+    def check(self) -> None:
+        """Refuse NaN, infinities, and scales whose squares leave float64."""
+        largest = float(self.bound().max())
+        if not largest <= LARGEST:
             raise InputError(
-                f"z0 and z1: the largest deviation from the mean is {spread}; expected finite points within "
-                f"{LARGEST_SPREAD:g}; remove NaN and infinite values, or rescale"
+                f"z0 and z1: the largest squared distance comes to {largest}; expected finite points and squares "
+                f"up to {LARGEST:g}; remove NaN and infinite values, or rescale"
             )
-        if 0 < spread < SMALLEST_SPREAD:
+        if 0 < largest < SMALLEST:
             raise InputError(
-                f"z0 and z1: all points lie within {spread:g} of each other, so squared distances vanish in "
-                "float64; multiply them by a constant"
+                f"z0 and z1: all squared distances are below {largest:g}, too small for float64; "
+                "multiply the points by a constant"
             )
 
     @property
     def batch(self) -> torch.Size:
         """Leading dimensions, one problem each."""
-        return torch.broadcast_shapes(self.z0.shape[:-2], self.z1.shape[:-2])
+        return torch.Size(torch.broadcast_shapes(self.z0.shape[:-2], self.z1.shape[:-2]))
 
     @property
     def size(self) -> tuple[int, int]:
@@ -126,25 +179,51 @@ class PointCost:
         return torch.promote_types(torch.promote_types(self.z0.dtype, self.z1.dtype), torch.float32)
 
     def block(self, rows: slice = slice(None), dtype: torch.dtype = torch.float64) -> Tensor:
-        """The chosen rows of the cost matrix, ``(..., rows, m)``."""
-        z0, z1 = self.z0.detach(), self.z1.detach()
-        cost = squared_distances(z0[..., rows, :].to(dtype), z1.to(dtype))
+        """The chosen rows of the cost matrix, ``(..., rows, m)``, without gradient."""
+        x0, x1 = self.centred
+        cost = _distances(x0.detach()[..., rows, :].to(dtype), x1.detach().to(dtype))
         return cost.expand(*self.batch, *cost.shape[-2:])
 
-    def mean(self, weights0: Tensor, weights1: Tensor) -> Tensor:
+    def bound(self) -> Tensor:
+        """``(|x0| + |x1|)^2`` of the points farthest from the middle."""
+        n0, n1 = (norm.detach().amax(-1) for norm in self.norms)
+        return (n0.sqrt() + n1.sqrt()).square().expand(self.batch)
+
+    def mean(self, a: Tensor, b: Tensor) -> Tensor:
         """``sum_ij a_i b_j C_ij`` from the moments of both clouds: no matrix is made."""
-        z0, z1 = self.z0.double(), self.z1.double()
-        middle = z1.mean(-2, keepdim=True).detach()
-        z0, z1 = z0 - middle, z1 - middle
-        a, b = weights0.unsqueeze(-1), weights1.unsqueeze(-1)
-        squares = (a * z0.square()).sum((-1, -2)) * b.sum((-1, -2)) + (b * z1.square()).sum((-1, -2)) * a.sum(
+        (x0, x1), (n0, n1) = self.centred, self.norms
+        squares = (a * n0).sum(-1) * b.sum(-1) + (b * n1).sum(-1) * a.sum(-1)
+        middles = (a.unsqueeze(-2) @ x0) * (b.unsqueeze(-2) @ x1)
+        return (squares - 2 * middles.sum((-1, -2))).clamp_min(0)
+
+    def moved(self, plan: PlanProduct) -> Tensor:
+        """``sum_i r_i |x_i|^2 + sum_j c_j |y_j|^2 - 2 <x, P y> - 2 <y, P^T x>`` with the products held fixed."""
+        (x0, x1), (n0, n1) = self.centred, self.norms
+        r, c = plan.times(torch.ones_like(x1[..., :1])), plan.turned_times(torch.ones_like(x0[..., :1]))
+        squares = (r.squeeze(-1) * n0).sum(-1) + (c.squeeze(-1) * n1).sum(-1)
+        cross = (x0 * plan.times(x1.detach())).sum((-1, -2)) + (x1 * plan.turned_times(x0.detach())).sum(
             (-1, -2)
         )
-        return squares - 2 * ((a * z0).sum(-2) * (b * z1).sum(-2)).sum(-1)
+        return squares - 2 * cross
 
     def transposed(self) -> PointCost:
         """The same cost seen from the targets."""
         return PointCost(self.z1, self.z0)
+
+    def flat(self) -> PointCost:
+        """The same problems in one batch dimension."""
+        z0, z1 = (z.detach().expand(*self.batch, *z.shape[-2:]) for z in (self.z0, self.z1))
+        return PointCost(z0.reshape(-1, *z0.shape[-2:]), z1.reshape(-1, *z1.shape[-2:]))
+
+    def at(self, index: int | slice | Tensor) -> PointCost:
+        """One problem of a batch, or some."""
+        z0, z1 = (z.expand(*self.batch, *z.shape[-2:]) for z in (self.z0, self.z1))
+        return PointCost(z0[index], z1[index])
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient with respect to the points is wanted."""
+        return self.z0.requires_grad or self.z1.requires_grad
 
 
 @dataclass(frozen=True)
@@ -159,9 +238,13 @@ class MatrixCost:
             raise InputError(
                 f"cost: got {values.dtype} of shape {tuple(values.shape)}; expected floating point, (..., n, m)"
             )
-        if not bool(values.isfinite().all()):
+
+    def check(self) -> None:
+        """Refuse NaN and infinities."""
+        if not float(self.bound().max()) <= LARGEST:
             raise InputError(
-                "cost: holds NaN or infinite entries; give a large finite cost where nothing may go"
+                f"cost: holds NaN, infinite or entries beyond {LARGEST:g}; give a large finite cost where "
+                "nothing may go"
             )
 
     @property
@@ -185,13 +268,34 @@ class MatrixCost:
         return torch.promote_types(self.values.dtype, torch.float32)
 
     def block(self, rows: slice = slice(None), dtype: torch.dtype = torch.float64) -> Tensor:
-        """The chosen rows, ``(..., rows, m)``."""
+        """The chosen rows, ``(..., rows, m)``, without gradient."""
         return self.values.detach()[..., rows, :].to(dtype)
 
-    def mean(self, weights0: Tensor, weights1: Tensor) -> Tensor:
+    def bound(self) -> Tensor:
+        """The largest entry in size."""
+        return self.values.detach().abs().amax((-1, -2)).double()
+
+    def mean(self, a: Tensor, b: Tensor) -> Tensor:
         """``sum_ij a_i b_j C_ij``."""
-        return ((self.values.double() @ weights1.unsqueeze(-1)).squeeze(-1) * weights0).sum(-1)
+        return ((self.values.double() @ b.unsqueeze(-1)).squeeze(-1) * a).sum(-1)
+
+    def moved(self, plan: PlanProduct) -> Tensor:
+        """``<P, C>`` with ``P`` held fixed."""
+        return (plan.plan.detach() * self.values).sum((-1, -2))
 
     def transposed(self) -> MatrixCost:
         """The same cost seen from the targets."""
         return MatrixCost(self.values.mT)
+
+    def flat(self) -> MatrixCost:
+        """The same problems in one batch dimension."""
+        return MatrixCost(self.values.detach().reshape(-1, *self.size))
+
+    def at(self, index: int | slice | Tensor) -> MatrixCost:
+        """One problem of a batch, or some."""
+        return MatrixCost(self.values[index])
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient with respect to the matrix is wanted."""
+        return self.values.requires_grad

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from wassermix.transport.cost import Cost
+from wassermix.errors import InputError
+from wassermix.transport.cost import Cost, PointCost
 
 __all__ = ["Coupling"]
+
+BLOCK_ENTRIES = 2**22  # of the plan at a time, where it is not asked for as a whole
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Coupling:
-    """An (entropic) optimal coupling of ``n`` sources with ``m`` targets, for a batch ``(...)`` of problems.
+    """An optimal coupling of ``n`` sources with ``m`` targets, for a batch ``(...)`` of problems.
 
-    The plan is ``P_ij = a_i b_j exp((f_i + g_j - C_ij) / entropy)``, made on demand.
+    With entropy, the plan is ``P_ij = a_i b_j exp((f_i + g_j - C_ij) / entropy)``, made on demand.
     """
 
     ground: Cost
+    """The cost that was solved for."""
     weights0: Tensor
     """``a``, float64 ``(..., n)``."""
     weights1: Tensor
@@ -33,13 +38,15 @@ class Coupling:
     cost: Tensor
     """``<P, C>``, float64 ``(...)``."""
     marginal_error: Tensor
-    """L1 error of both marginals added up, recomputed from ``f`` and ``g`` in float64, ``(...)``."""
+    """L1 error of both marginals added up, recomputed from the potentials returned, float64 ``(...)``."""
     iterations: Tensor
     """Sweeps over the cost matrix, ``(...)``."""
     tolerance: float
     """The ``marginal_error`` that was asked for."""
+    relax: Tensor | None = None
+    """Price of mass that appears or vanishes, in units of cost ``(...)``; None where marginals are strict."""
     given_plan: Tensor | None = None
-    """The plan itself where it does not come from potentials (exact couplings)."""
+    """The plan itself where it does not come from potentials (exact couplings), float64 ``(..., n, m)``."""
 
     @property
     def converged(self) -> Tensor:
@@ -53,24 +60,31 @@ class Coupling:
 
     @property
     def value(self) -> Tensor:
-        """``<P, C> + entropy * KL(P | a x b)``, by the dual ``<a, f> + <b, g>``, ``(...)``."""
+        """``<P, C> + entropy * KL(P | a x b)``, float64 ``(...)``, differentiable.
+
+        Computed as the dual, whose error is the square of that of the potentials. Relaxed marginals add
+        ``relax * (KL(P 1 | a) + KL(P^T 1 | b))``. The gradient with respect to points, weights and cost is
+        that of the optimal value (envelope theorem): nothing is unrolled.
+        """
         if self.given_plan is not None:
-            return self.cost
-        return (self.weights0 * self.f).sum(-1) + (self.weights1 * self.g).sum(-1)
+            return self._with_gradient(self.cost)
+        return self._with_gradient(self._dual())
+
+    def times(self, values: Tensor) -> Tensor:
+        """``P values``: ``(..., m, k) -> (..., n, k)``, the plan made and dropped in blocks of rows."""
+        return torch.cat([rows @ values.to(rows.dtype) for rows in self._blocks()], -2).to(values.dtype)
+
+    def turned_times(self, values: Tensor) -> Tensor:
+        """``P^T values``: ``(..., n, k) -> (..., m, k)``."""
+        return self.reversed().times(values)
 
     def push(self, values: Tensor) -> Tensor:
         """For each source the average of ``values (..., m, k)`` over its targets: ``diag(P 1)^-1 P values``.
 
-        With ``values = z1`` this is the barycentric projection (Eq. 11 of the paper). Rows are made in
-        blocks: the plan is never held.
+        With ``values = z1`` this is the barycentric projection (Eq. 11 of the paper, normalised); it is
+        differentiable in ``values``. The plan is never held.
         """
-        n, m = self.ground.size
-        step = max(1, min(n, 2**24 // m))
-        parts = []
-        for start in range(0, n, step):
-            plan = self._rows(slice(start, start + step))
-            parts.append(plan @ values.double() / plan.sum(-1, keepdim=True))
-        return torch.cat(parts, -2).to(values.dtype)
+        return torch.cat([_averages(rows, values) for rows in self._blocks(normal=True)], -2)
 
     def pull(self, values: Tensor) -> Tensor:
         """For each target the average of ``values (..., n, k)`` over its sources."""
@@ -79,35 +93,90 @@ class Coupling:
     def reversed(self) -> Coupling:
         """The same coupling seen from the targets."""
         return Coupling(
-            ground=self.ground.transposed(),
-            weights0=self.weights1,
-            weights1=self.weights0,
-            f=self.g,
-            g=self.f,
-            entropy=self.entropy,
-            cost=self.cost,
-            marginal_error=self.marginal_error,
-            iterations=self.iterations,
-            tolerance=self.tolerance,
+            ground=self.ground.transposed(), weights0=self.weights1, weights1=self.weights0,
+            f=self.g, g=self.f, entropy=self.entropy, cost=self.cost, marginal_error=self.marginal_error,
+            iterations=self.iterations, tolerance=self.tolerance, relax=self.relax,
             given_plan=None if self.given_plan is None else self.given_plan.mT,
-        )
+        )  # fmt: skip
 
-    def _rows(self, rows: slice) -> Tensor:
+    def divergence(self) -> Tensor:
+        """The debiased value ``V(0, 1) - V(0, 0) / 2 - V(1, 1) / 2`` at this entropy, float64 ``(...)``.
+
+        Not negative, 0 between equal clouds, differentiable. Solves the two problems of each cloud with itself.
+        """
+        from wassermix.transport.sinkhorn import Sinkhorn
+
+        if not isinstance(self.ground, PointCost):
+            raise InputError(
+                "divergence: a cost matrix does not say what it costs to stay; give points instead"
+            )
+        solver = Sinkhorn(entropy=self.entropy, absolute=True, tolerance=self.tolerance)
+        z0, z1 = self.ground.z0, self.ground.z1
+        own0 = solver.solve(PointCost(z0, z0), self.weights0, self.weights0)
+        own1 = solver.solve(PointCost(z1, z1), self.weights1, self.weights1)
+        return self.value - own0.value / 2 - own1.value / 2
+
+    def __getitem__(self, index: int | slice | Tensor) -> Coupling:
+        """One problem, or some, of a batch."""
+        fields = ("weights0", "weights1", "f", "g", "entropy", "cost", "marginal_error", "iterations")
+        chosen = {name: getattr(self, name)[index] for name in fields}
+        for name in ("relax", "given_plan"):
+            value = getattr(self, name)
+            chosen[name] = None if value is None else value[index]
+        return replace(self, ground=self.ground.at(index), **chosen)
+
+    def _blocks(self, *, normal: bool = False) -> Iterator[Tensor]:
+        n, m = self.ground.size
+        step = max(1, BLOCK_ENTRIES // (m * max(1, self.ground.batch.numel())))
+        for start in range(0, n, step):
+            yield self._rows(slice(start, start + step), normal=normal)
+
+    def _rows(self, rows: slice, *, normal: bool = False) -> Tensor:
+        """Rows of the plan; with ``normal`` scaled to sum 1, which rows without weight can be too."""
         if self.given_plan is not None:
-            return self.given_plan[..., rows, :]
-        exponent = self.f[..., rows, None] + self.g[..., None, :] - self.ground.block(rows)
-        mass = self.weights0[..., rows, None] * self.weights1[..., None, :]
-        return mass * (exponent / self.entropy[..., None, None]).exp()
+            plan = self.given_plan[..., rows, :]
+            return plan / plan.sum(-1, keepdim=True).clamp_min(1e-300) if normal else plan
+        a, b = self.weights0.detach()[..., rows, None], self.weights1.detach()[..., None, :]
+        f, g, eps = self.f[..., rows, None], self.g[..., None, :], self.entropy.detach()[..., None, None]
+        exponent = (f + g - self.ground.block(rows)) / eps
+        return (exponent + b.log()).softmax(-1) if normal else a * b * exponent.exp()
+
+    def _dual(self) -> Tensor:
+        a, b = self.weights0.detach(), self.weights1.detach()
+        if self.relax is None:
+            return (a * self.f).sum(-1) + (b * self.g).sum(-1)
+        rho = self.relax[..., None]
+        given = sum((w * rho * (1 - (-p / rho).exp())).sum(-1) for w, p in ((a, self.f), (b, self.g)))
+        mass = torch.stack([rows.sum((-1, -2)) for rows in self._blocks()]).sum(0)
+        eps = self.entropy.detach()
+        return torch.as_tensor(given) - eps * (mass - a.sum(-1) * b.sum(-1))
+
+    def _with_gradient(self, value: Tensor) -> Tensor:
+        """``value`` with the gradient of ``<P, C> + <f, a> + <g, b> + KL * entropy`` at fixed ``P, f, g, KL``."""
+        parts = []
+        if self.weights0.requires_grad or self.weights1.requires_grad:
+            parts += [(self.weights0 * self.f).sum(-1), (self.weights1 * self.g).sum(-1)]
+        if self.entropy.requires_grad:
+            eps = self.entropy.detach()
+            parts.append((value.detach() - self.cost) / eps * self.entropy)
+        moved = self.ground.moved(self) if self.ground.requires_grad else None
+        for part in parts if moved is None else [*parts, moved]:
+            value = value + part - part.detach()
+        return value
 
     def __repr__(self) -> str:
         n, m = self.ground.size
-        batch = "x".join(map(str, self.ground.batch)) or "1"
+        count = self.converged.numel()
         return (
-            f"Coupling({batch} problem(s) of {n} x {m} points, converged {int(self.converged.sum())} of "
-            f"{self.converged.numel()}, marginal_error <= {float(self.marginal_error.max()):.2g} "
-            f"(asked {self.tolerance:g}), iterations <= {int(self.iterations.max())}, "
-            f"entropy {_span(self.entropy)}, cost {_span(self.cost)})"
+            f"Coupling({count} problem{'s' if count > 1 else ''} of {n} x {m} points, "
+            f"converged {int(self.converged.sum())} of {count}, "
+            f"marginal_error {float(self.marginal_error.max()):.2g} (asked {self.tolerance:g}), "
+            f"iterations {int(self.iterations.max())}, entropy {_span(self.entropy)}, cost {_span(self.cost)})"
         )
+
+
+def _averages(rows: Tensor, values: Tensor) -> Tensor:
+    return (rows @ values.to(rows.dtype)).to(values.dtype)
 
 
 def _span(values: Tensor) -> str:

@@ -22,9 +22,10 @@ def solve_exact(
     ``z0 (..., n, d)``, ``z1 (..., m, d)``; problems of a batch are solved one by one.
     """
     cost = PointCost(z0, z1)
+    cost.check()
     n, m = cost.size
-    a = normalised_weights(weights0, "weights0", cost.batch, count=n, device=cost.device)
-    b = normalised_weights(weights1, "weights1", cost.batch, count=m, device=cost.device)
+    a = normalised_weights(weights0, "weights0", cost, count=n)
+    b = normalised_weights(weights1, "weights1", cost, count=m)
     matrices = cost.block().reshape(-1, n, m).cpu().numpy()
     uniform = weights0 is None and weights1 is None and n == m
     solved = [

@@ -1,31 +1,87 @@
-"""What every solver checks first: weights and the size of the entropy."""
+"""What is asked of a solver, what it gives back, and the checks that come before."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from wassermix.errors import InputError
+from wassermix.transport.cost import Cost
 
-__all__ = ["epsilon", "normalised_weights"]
+__all__ = ["Problem", "Solution", "epsilon", "normalised_weights"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A flat batch of ``p`` entropic problems, detached from every graph."""
+
+    cost: Cost
+    """With one batch dimension: blocks are ``(p, rows, m)``."""
+    a: Tensor
+    """Weights of the sources, float64 ``(p, n)``."""
+    b: Tensor
+    """Weights of the targets, float64 ``(p, m)``."""
+    eps: Tensor
+    """Sinkhorn's epsilon in units of cost, float64 ``(p,)``."""
+    rho: Tensor | None
+    """Price of mass that appears or vanishes, in units of cost, float64 ``(p,)``; None: marginals are strict."""
+    start: Tensor | None
+    """A first guess of ``g`` in units of cost, float64 ``(p, m)``."""
+    tolerance: float
+    max_iterations: int
+
+    def part(self, which: slice) -> Problem:
+        """Some of the problems."""
+        return replace(
+            self,
+            cost=self.cost.at(which),
+            a=self.a[which],
+            b=self.b[which],
+            eps=self.eps[which],
+            rho=None if self.rho is None else self.rho[which],
+            start=None if self.start is None else self.start[which],
+        )
+
+    def rounding(self) -> float:
+        """How much the largest exponent ``C / eps`` may be off in float32."""
+        return float((self.cost.bound() / self.eps).max()) * 2.0**-24
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Potentials in units of cost and how good they are, a row a problem, all float64."""
+
+    f: Tensor
+    g: Tensor
+    iterations: Tensor
+    error: Tensor
+    cost: Tensor
+
+    @staticmethod
+    def joined(parts: list[Solution]) -> Solution:
+        """The solutions of a batch that was solved in parts."""
+        names = ("f", "g", "iterations", "error", "cost")
+        return Solution(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
 
 
 def normalised_weights(
-    weights: Tensor | None, name: str, batch: torch.Size, *, count: int, device: torch.device
+    weights: Tensor | None, name: str, cost: Cost, *, count: int, normalise: bool = True
 ) -> Tensor:
-    """Weights as float64 ``(..., count)`` that sum to 1; None is uniform."""
-    shape = (*batch, count)
+    """Weights as float64 ``(..., count)`` that sum to 1 (with ``normalise``); None is uniform."""
+    shape = (*cost.batch, count)
     if weights is None:
-        return torch.full(shape, 1 / count, dtype=torch.float64, device=device)
+        return torch.full(shape, 1 / count, dtype=torch.float64, device=cost.device)
     if weights.shape[-1:] != (count,):
         raise InputError(
             f"{name}: got shape {tuple(weights.shape)}; expected (..., {count}), one weight a point"
         )
-    weights = weights.detach().double().expand(shape)
+    weights = weights.to(cost.device).double().expand(shape)
     total = weights.sum(-1, keepdim=True)
     if not bool((weights >= 0).all() & (total > 0).all() & total.isfinite().all()):
-        raise InputError(f"{name}: must be finite, not negative and not all zero")
-    return weights / total
+        raise InputError(f"{name}: weights must be finite, not negative and not all zero")
+    return weights / total if normalise else weights
 
 
 def epsilon(entropy: float | Tensor, mean: Tensor, *, absolute: bool) -> Tensor:
@@ -34,5 +90,9 @@ def epsilon(entropy: float | Tensor, mean: Tensor, *, absolute: bool) -> Tensor:
     if not bool(((scale > 0) & scale.isfinite()).all()):
         raise InputError(f"entropy: got {entropy}; expected a positive finite number (or use solve_exact)")
     if not absolute:
+        if bool((mean < 0).any()):
+            raise InputError(
+                "cost: its mean is negative, so entropy cannot be a share of it; use absolute=True"
+            )
         scale = scale * torch.where(mean > 0, mean, 1.0)  # all costs zero: any entropy gives a x b
     return scale.expand(mean.shape)

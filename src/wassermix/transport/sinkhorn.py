@@ -3,16 +3,116 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from wassermix.errors import InputError
+from wassermix.transport.compiled import available, solve_compiled
 from wassermix.transport.cost import Cost, MatrixCost, PointCost, joint_points
 from wassermix.transport.coupling import Coupling
-from wassermix.transport.problem import epsilon, normalised_weights
+from wassermix.transport.dense import solve_dense
+from wassermix.transport.problem import Problem, Solution, epsilon, normalised_weights
+from wassermix.transport.streaming import solve_streaming
 
-__all__ = ["solve_cost", "solve_coupling"]
+__all__ = ["Sinkhorn", "sinkhorn_divergence", "solve_cost", "solve_coupling", "solve_couplings"]
+
+Backend = Literal["auto", "compiled", "torch", "streaming"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sinkhorn:
+    """A configured solver of ``min <P, C> + entropy * KL(P | a x b)`` over plans with marginals ``a`` and ``b``."""
+
+    entropy: float | Tensor = 0.02
+    """A share of the mean cost; a number, or one for each problem ``(...)``."""
+    absolute: bool = False
+    """``entropy`` and ``relax`` are in units of cost instead."""
+    relax: float | None = None
+    """Price of mass that appears or vanishes (KL), a share of the mean cost: marginals then give way to
+    outliers. None: marginals are strict and weights are normalised."""
+    tolerance: float = 1e-4
+    """The L1 error of both marginals added up at which a problem is done."""
+    max_iterations: int = 10_000
+    """Sweeps over the cost matrix after which a problem is given up, with a warning."""
+    backend: Backend = "auto"
+    """``compiled`` (CPU), ``torch`` (any device), ``streaming`` (no cost matrix); ``auto`` picks."""
+    memory: int = 2**31
+    """Bytes that cost matrices may take; larger batches are solved in parts, larger problems streamed."""
+
+    def __post_init__(self) -> None:
+        if not self.tolerance > 0:
+            raise InputError(f"tolerance: got {self.tolerance}; expected a positive number such as 1e-4")
+        if self.max_iterations < 1:
+            raise InputError(f"max_iterations: got {self.max_iterations}; expected at least 1")
+        if self.relax is not None and not self.relax > 0:
+            raise InputError(
+                f"relax: got {self.relax}; expected a positive number, or None for strict marginals"
+            )
+
+    def solve(
+        self,
+        cost: Cost,
+        weights0: Tensor | None = None,
+        weights1: Tensor | None = None,
+        *,
+        start: Coupling | Tensor | None = None,
+    ) -> Coupling:
+        """The coupling for a cost; ``start`` is an earlier coupling, or potentials ``g (..., m)``, near it."""
+        coupling = self.run(cost, weights0, weights1, start=start)
+        warn_unconverged([coupling])
+        return coupling
+
+    def run(
+        self,
+        cost: Cost,
+        weights0: Tensor | None = None,
+        weights1: Tensor | None = None,
+        *,
+        start: Coupling | Tensor | None = None,
+    ) -> Coupling:
+        """As :meth:`solve`, leaving the warning about convergence to the caller."""
+        flat, (n, m) = cost.flat(), cost.size
+        flat.check()
+        strict = self.relax is None
+        a = normalised_weights(weights0, "weights0", cost, count=n, normalise=strict)
+        b = normalised_weights(weights1, "weights1", cost, count=m, normalise=strict)
+        mean = cost.mean(a, b) / (a.sum(-1) * b.sum(-1))
+        eps = epsilon(self.entropy, mean, absolute=self.absolute)
+        rho = None if self.relax is None else epsilon(self.relax, mean.detach(), absolute=self.absolute)
+        problem = Problem(
+            cost=flat,
+            a=a.detach().reshape(-1, n),
+            b=b.detach().reshape(-1, m),
+            eps=eps.detach().reshape(-1),
+            rho=None if rho is None else rho.reshape(-1),
+            start=_first_guess(start, (*cost.batch, m)),
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+        )
+        found = self._run(problem)
+        return Coupling(
+            ground=cost, weights0=a, weights1=b, f=found.f.reshape(a.shape), g=found.g.reshape(b.shape),
+            entropy=eps, cost=found.cost.reshape(cost.batch), marginal_error=found.error.reshape(cost.batch),
+            iterations=found.iterations.reshape(cost.batch), tolerance=self.tolerance, relax=rho,
+        )  # fmt: skip
+
+    def _run(self, problem: Problem) -> Solution:
+        n, m = problem.cost.size
+        one = 12 * n * m  # bytes: the cost in float64 and a float32 kernel
+        if self.backend == "streaming" or (self.backend == "auto" and one > self.memory):
+            return solve_streaming(problem)
+        compiled = self.backend == "compiled" or (
+            self.backend == "auto" and available() and problem.a.device.type == "cpu"
+        )
+        solver = solve_compiled if compiled and problem.rho is None else solve_dense
+        step, count = max(1, self.memory // one), len(problem.a)
+        if step >= count:
+            return solver(problem)
+        return Solution.joined([solver(problem.part(slice(k, k + step))) for k in range(0, count, step)])
 
 
 def solve_coupling(
@@ -26,32 +126,28 @@ def solve_coupling(
     labels1: Tensor | None = None,
     label_weight: float = 1.0,
     absolute: bool = False,
+    relax: float | None = None,
+    start: Coupling | Tensor | None = None,
     tolerance: float = 1e-4,
     max_iterations: int = 10_000,
+    backend: Backend = "auto",
+    memory: int = 2**31,
 ) -> Coupling:
     """Couple the clouds ``z0 (..., n, d)`` and ``z1 (..., m, d)`` at squared Euclidean cost.
 
-    Minimises ``<P, C> + entropy * KL(P | a x b)`` over plans with marginals ``a`` and ``b``. ``entropy``
-    is a share of the mean cost, a number or one for each problem ``(...)``; with ``absolute`` it is in
-    units of cost. Weights ``(..., n)``, ``(..., m)`` are normalised to sum 1; None is uniform. Labels add
-    ``label_weight * |y0 - y1|^2 / 2`` to the cost. A problem that misses ``tolerance`` (L1 error of both
-    marginals) after ``max_iterations`` sweeps is reported in the result and in one warning.
+    Weights ``(..., n)`` and ``(..., m)`` are uniform unless given. Labels, integers ``(..., n)`` or soft
+    ``(..., n, k)``, add ``label_weight * |y0 - y1|^2 / 2`` to the cost. All other options are those of
+    :class:`Sinkhorn`. A problem that misses ``tolerance`` says so in the result and in one warning::
+
+        coupling = solve_coupling(z0, z1, entropy=0.02)
+        image = coupling.push(z1)          # where each point of z0 goes
     """
-    if (labels0 is None) != (labels1 is None):
-        raise InputError("labels0 and labels1 belong together; one of them is missing")
-    if labels0 is not None and labels1 is not None:
-        classes = _classes(labels0, labels1)
-        z0 = joint_points(z0, labels0, label_weight, classes)
-        z1 = joint_points(z1, labels1, label_weight, classes)
-    return _solve(
-        PointCost(z0, z1),
-        entropy,
-        weights0,
-        weights1,
-        absolute=absolute,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-    )
+    z0, z1 = _with_labels(z0, z1, labels0, labels1, label_weight=label_weight)
+    solver = Sinkhorn(
+        entropy=entropy, absolute=absolute, relax=relax, tolerance=tolerance,
+        max_iterations=max_iterations, backend=backend, memory=memory,
+    )  # fmt: skip
+    return solver.solve(PointCost(z0, z1), weights0, weights1, start=start)
 
 
 def solve_cost(
@@ -61,86 +157,111 @@ def solve_cost(
     weights0: Tensor | None = None,
     weights1: Tensor | None = None,
     absolute: bool = False,
+    relax: float | None = None,
+    start: Coupling | Tensor | None = None,
     tolerance: float = 1e-4,
     max_iterations: int = 10_000,
+    backend: Backend = "auto",
 ) -> Coupling:
     """As :func:`solve_coupling`, for any cost matrix ``(..., n, m)``."""
-    return _solve(
-        MatrixCost(cost),
-        entropy,
-        weights0,
-        weights1,
-        absolute=absolute,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-    )
+    solver = Sinkhorn(
+        entropy=entropy, absolute=absolute, relax=relax, tolerance=tolerance,
+        max_iterations=max_iterations, backend=backend,
+    )  # fmt: skip
+    return solver.solve(MatrixCost(cost), weights0, weights1, start=start)
 
 
-def _classes(labels0: Tensor, labels1: Tensor) -> int:
-    return max(y.shape[-1] if y.is_floating_point() else int(y.max()) + 1 for y in (labels0, labels1))
-
-
-def _solve(
-    cost: Cost,
-    entropy: float | Tensor,
-    weights0: Tensor | None,
-    weights1: Tensor | None,
+def solve_couplings(
+    pairs: Sequence[tuple[Tensor, Tensor]],
+    solver: Sinkhorn | None = None,
     *,
-    absolute: bool,
-    tolerance: float,
-    max_iterations: int,
+    weights: Sequence[tuple[Tensor | None, Tensor | None]] | None = None,
+) -> list[Coupling]:
+    """Couplings of pairs of clouds ``(n, d), (m, d)`` whose sizes differ from pair to pair.
+
+    Pairs of one size are solved together; there is one warning for all that did not converge.
+    ``solver.entropy`` may hold one number a pair; ``weights`` one pair of weights for each pair of clouds.
+    """
+    solver = solver or Sinkhorn()
+    costs = [PointCost(z0, z1) for z0, z1 in pairs]
+    given = list(weights) if weights is not None else [(None, None)] * len(costs)
+    if len(given) != len(costs):
+        raise InputError(f"weights: got {len(given)} pairs for {len(costs)} pairs of clouds; give one each")
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for k, (cost, (a, b)) in enumerate(zip(costs, given)):
+        key = (cost.z0.shape, cost.z1.shape, cost.dtype, cost.device, a is None, b is None)
+        groups.setdefault(key, []).append(k)
+    found: dict[int, Coupling] = {}
+    for members in groups.values():
+        together = _solve_together(solver, [costs[k] for k in members], [given[k] for k in members], members)
+        found |= {k: together[position] for position, k in enumerate(members)}
+    couplings = [found[k] for k in range(len(costs))]
+    warn_unconverged(couplings)
+    return couplings
+
+
+def _solve_together(
+    solver: Sinkhorn,
+    costs: list[PointCost],
+    weights: list[tuple[Tensor | None, Tensor | None]],
+    members: list[int],
 ) -> Coupling:
-    n, m = cost.size
-    a = normalised_weights(weights0, "weights0", cost.batch, count=n, device=cost.device)
-    b = normalised_weights(weights1, "weights1", cost.batch, count=m, device=cost.device)
-    eps = epsilon(entropy, cost.mean(a, b).detach(), absolute=absolute)
-    matrix = cost.block()
-    scaled = matrix / eps[..., None, None]
-    f, g, iterations = _sweep(scaled, a, b, tolerance=tolerance, max_iterations=max_iterations)
-    plan = a[..., None] * b[..., None, :] * (f[..., None] + g[..., None, :] - scaled).exp()
-    error = (plan.sum(-1) - a).abs().sum(-1) + (plan.sum(-2) - b).abs().sum(-1)
-    coupling = Coupling(
-        ground=cost,
-        weights0=a,
-        weights1=b,
-        f=f * eps[..., None],
-        g=g * eps[..., None],
-        entropy=eps,
-        cost=(plan * matrix).sum((-1, -2)),
-        marginal_error=error,
-        iterations=iterations,
-        tolerance=tolerance,
-    )
-    _warn(coupling)
-    return coupling
+    ground = PointCost(torch.stack([cost.z0 for cost in costs]), torch.stack([cost.z1 for cost in costs]))
+    a = [pair[0] for pair in weights if pair[0] is not None]
+    b = [pair[1] for pair in weights if pair[1] is not None]
+    if isinstance(solver.entropy, Tensor) and solver.entropy.dim():
+        solver = replace(solver, entropy=solver.entropy[members])
+    return solver.run(ground, torch.stack(a) if a else None, torch.stack(b) if b else None)
 
 
-def _sweep(
-    scaled: Tensor, a: Tensor, b: Tensor, *, tolerance: float, max_iterations: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Alternate row and column updates of ``f/entropy`` and ``g/entropy`` until all columns fit."""
-    log_a, log_b = a.log().unsqueeze(-1), b.log().unsqueeze(-2)
-    g = torch.zeros_like(b)
-    iterations = torch.zeros(a.shape[:-1], dtype=torch.int64, device=a.device)
-    active = torch.ones_like(iterations, dtype=torch.bool)
-    for _ in range(max_iterations):
-        f = -(g.unsqueeze(-2) + log_b - scaled).logsumexp(-1)
-        new = -(f.unsqueeze(-1) + log_a - scaled).logsumexp(-2)
-        error = (b * ((g - new).exp() - 1).abs()).sum(-1)
-        iterations += active
-        active = active & (error > 0.9 * tolerance)
-        if not bool(active.any()):
-            break
-        g = torch.where(active.unsqueeze(-1), new, g)
-    return f, g, iterations
+def sinkhorn_divergence(
+    z0: Tensor,
+    z1: Tensor,
+    entropy: float | Tensor = 0.02,
+    *,
+    weights0: Tensor | None = None,
+    weights1: Tensor | None = None,
+    absolute: bool = False,
+    tolerance: float = 1e-4,
+) -> Tensor:
+    """The debiased value ``V(z0, z1) - V(z0, z0) / 2 - V(z1, z1) / 2``, float64 ``(...)``, differentiable.
+
+    Not negative, and 0 between equal clouds. All three values share the entropy of the first.
+    """
+    solver = Sinkhorn(entropy=entropy, absolute=absolute, tolerance=tolerance)
+    return solver.solve(PointCost(z0, z1), weights0, weights1).divergence()
 
 
-def _warn(coupling: Coupling) -> None:
-    missed = int((~coupling.converged).sum())
+def warn_unconverged(couplings: Sequence[Coupling]) -> None:
+    """One warning for all problems that missed their tolerance."""
+    missed = sum(int((~coupling.converged).sum()) for coupling in couplings)
     if missed:
+        worst = max(float(coupling.marginal_error.max()) for coupling in couplings)
         warnings.warn(
-            f"Sinkhorn did not converge for {missed} of {coupling.converged.numel()} problem(s): "
-            f"marginal_error {float(coupling.marginal_error.max()):.2g}, asked {coupling.tolerance:g}; "
+            f"Sinkhorn did not converge for {missed} of {sum(c.converged.numel() for c in couplings)} problem(s): "
+            f"marginal_error up to {worst:.2g}, asked {couplings[0].tolerance:g}; "
             "raise max_iterations, entropy or tolerance",
             stacklevel=4,
         )
+
+
+def _with_labels(
+    z0: Tensor, z1: Tensor, labels0: Tensor | None, labels1: Tensor | None, *, label_weight: float
+) -> tuple[Tensor, Tensor]:
+    if labels0 is None and labels1 is None:
+        return z0, z1
+    if labels0 is None or labels1 is None:
+        raise InputError("labels0 and labels1 belong together; one of them is missing")
+    classes = max(y.shape[-1] if y.is_floating_point() else int(y.max()) + 1 for y in (labels0, labels1))
+    return joint_points(z0, labels0, label_weight, classes), joint_points(z1, labels1, label_weight, classes)
+
+
+def _first_guess(start: Coupling | Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
+    if start is None:
+        return None
+    g = start.g if isinstance(start, Coupling) else start
+    if g.shape[-1] != shape[-1]:
+        raise InputError(f"start: holds {g.shape[-1]} potentials for {shape[-1]} targets; give one a target")
+    if not bool(g.isfinite().all()):
+        raise InputError("start: holds NaN or infinite potentials; leave it out")
+    return g.detach().double().expand(shape).reshape(-1, shape[-1]).clone()

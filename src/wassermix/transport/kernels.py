@@ -1,0 +1,384 @@
+"""Entropic transport compiled for the CPU: one call solves a run of problems, without the GIL.
+
+Each problem keeps its potentials in float64 and *absorbs* them into a kernel
+``K_ij = b_j exp(f_i + g_j - rate C_ij)`` with entries near 1, so that a float32 kernel neither overflows
+nor loses the digits that the potentials hold; ``rate`` is 1 / entropy, potentials are in units of entropy.
+A sweep reads ``K`` once; Anderson acceleration extrapolates the sequence of ``g``.
+
+All compiled code is in this one file: Numba's cache only notices changes in the file of the function called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+__all__ = ["solve_run", "stream_rows"]
+
+# Sums may be reordered and products fused; infinities, NaN and denormals keep their meaning.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+# exp and log round by adding and subtracting a constant, which "reassoc" would cancel.
+EXACT = {"contract"}
+LOWEST = np.float32(-60.0)  # smaller exponents only make denormals, which are many times slower
+ABSORB = 25.0  # how far g may move, in units of entropy, before the kernel is built again
+MEMORY = 6  # points that Anderson acceleration mixes
+RIDGE = 1e-9
+FRESH_STARTS = 6  # how often a solve may go on after its recomputed error was above the tolerance
+
+
+def compiled(flags: set[str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``njit`` without the GIL, cached on disk where some folder can be written."""
+
+    def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
+        try:
+            return njit(nogil=True, cache=True, fastmath=flags)(function)  # type: ignore[no-any-return]
+        except RuntimeError:  # no folder for the cache
+            return njit(nogil=True, fastmath=flags)(function)  # type: ignore[no-any-return]
+
+    return compile_
+
+
+@compiled(EXACT)
+def _exp32(x: Any) -> Any:
+    """``exp`` of a float32 above -60 to 1e-7, by ``2^n p(r)``: unlike libm's, LLVM vectorises it."""
+    x = max(x, LOWEST)
+    shifted = x * np.float32(1.4426950408889634) + np.float32(12582912.0)  # n in the low bits
+    n = shifted - np.float32(12582912.0)
+    r = x - n * np.float32(0.693359375) + n * np.float32(2.12194440e-4)
+    p = np.float32(1.9875691500e-4)
+    p = p * r + np.float32(1.3981999507e-3)
+    p = p * r + np.float32(8.3334519073e-3)
+    p = p * r + np.float32(4.1665795894e-2)
+    p = p * r + np.float32(1.6666665459e-1)
+    p = p * r + np.float32(5.0000001201e-1)
+    p = p * r * r + r + np.float32(1.0)
+    bits = np.float32(p).view(np.int32) + (np.float32(shifted).view(np.int32) << np.int32(23))
+    return np.int32(bits).view(np.float32)
+
+
+@compiled(EXACT)
+def _exp64(x: Any) -> Any:
+    """``exp`` of a float64 in (-700, 700) to 1e-14."""
+    x = min(max(x, -700.0), 700.0)
+    shifted = x * 1.4426950408889634 + 6755399441055744.0
+    n = shifted - 6755399441055744.0
+    r = x - n * 6.93145751953125e-1 - n * 1.42860682030941723212e-6
+    p = 1.0 / 39916800
+    p = p * r + 1.0 / 3628800
+    p = p * r + 1.0 / 362880
+    p = p * r + 1.0 / 40320
+    p = p * r + 1.0 / 5040
+    p = p * r + 1.0 / 720
+    p = p * r + 1.0 / 120
+    p = p * r + 1.0 / 24
+    p = p * r + 1.0 / 6
+    p = p * r + 0.5
+    p = p * r + 1.0
+    p = p * r + 1.0
+    bits = np.float64(p).view(np.int64) + (np.float64(shifted).view(np.int64) << 52)
+    return np.int64(bits).view(np.float64)
+
+
+@compiled(EXACT)
+def _log(x: Any) -> Any:
+    """``log`` of a positive normal float64 to 1e-15."""
+    bits = np.float64(x).view(np.int64)
+    k = (bits - 0x3FE6A09E667F3BCD) >> 52
+    mantissa = np.int64(bits - (k << 52)).view(np.float64)  # in [sqrt 1/2, sqrt 2)
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    z = s * s
+    p = 2.0 / 19
+    p = p * z + 2.0 / 17
+    p = p * z + 2.0 / 15
+    p = p * z + 2.0 / 13
+    p = p * z + 2.0 / 11
+    p = p * z + 2.0 / 9
+    p = p * z + 2.0 / 7
+    p = p * z + 2.0 / 5
+    p = p * z + 2.0 / 3
+    p = p * z + 2.0
+    return s * p + k * 0.6931471805599453
+
+
+def _exp(x: Any) -> Any:
+    """``exp`` in the precision of its argument."""
+
+
+@overload(_exp)
+def _exp_of(x):  # type: ignore[no-untyped-def]  # Numba wants the very signature of the lambdas
+    return (lambda x: _exp32(x)) if x == types.float32 else (lambda x: _exp64(x))
+
+
+@compiled(FAST)
+def _top(cost: Any, shift: Any, rate: Any) -> Any:
+    """``max_j shift_j - rate C_j`` to float32, by the integer order of its bits, which LLVM vectorises."""
+    top = np.int32(-2147483648)
+    for j in range(cost.shape[0]):
+        bits = np.float32(shift[j] - rate * cost[j]).view(np.int32)
+        top = max(top, bits ^ ((bits >> 31) & np.int32(0x7FFFFFFF)))
+    return np.int32(top ^ ((top >> 31) & np.int32(0x7FFFFFFF))).view(np.float32)
+
+
+@compiled(FAST)
+def _fill(cost: Any, shift: Any, rate: Any, own: Any, line: Any) -> None:
+    """``line_j = exp(own + shift_j - rate C_j)``, in two loops because both vectorise and one would not."""
+    for j in range(cost.shape[0]):
+        line[j] = own + shift[j] - rate * cost[j]
+    for j in range(cost.shape[0]):
+        line[j] = _exp(line[j])
+
+
+@compiled(FAST)
+def _sweep(kernel: Any, a: Any, v: Any, s: Any, c: Any) -> None:
+    """``s = K v`` and ``c = K^T (a / s)`` in one read of ``K``, four rows at a time while they are in cache."""
+    n, m = kernel.shape
+    zero = kernel.dtype.type(0)
+    c[:] = zero
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        k0, k1, k2, k3 = kernel[i], kernel[i + 1], kernel[i + 2], kernel[i + 3]
+        s0 = s1 = s2 = s3 = zero
+        for j in range(m):
+            s0 += k0[j] * v[j]
+            s1 += k1[j] * v[j]
+            s2 += k2[j] * v[j]
+            s3 += k3[j] * v[j]
+        s[i], s[i + 1], s[i + 2], s[i + 3] = s0, s1, s2, s3
+        u0, u1, u2, u3 = a[i] / s0, a[i + 1] / s1, a[i + 2] / s2, a[i + 3] / s3
+        for j in range(m):
+            c[j] += u0 * k0[j] + u1 * k1[j] + u2 * k2[j] + u3 * k3[j]
+    for i in range(whole, n):
+        line, total = kernel[i], zero
+        for j in range(m):
+            total += line[j] * v[j]
+        s[i] = total
+        own = a[i] / total
+        for j in range(m):
+            c[j] += own * line[j]
+
+
+@compiled(FAST)
+def _mix(gram: Any, slot: int, count: int, mixing: Any) -> None:
+    """Weights that sum to 1 and make ``|sum_k w_k r_k|`` smallest; ``k`` counts back from ``slot``."""
+    trace = 0.0
+    for i in range(count):
+        trace += gram[(slot - i) % MEMORY, (slot - i) % MEMORY]
+    factor = np.empty((count, count))
+    for i in range(count):  # Cholesky
+        for j in range(i + 1):
+            value = gram[(slot - i) % MEMORY, (slot - j) % MEMORY]
+            for k in range(j):
+                value -= factor[i, k] * factor[j, k]
+            factor[i, j] = (
+                value / factor[j, j] if i != j else np.sqrt(max(value, 0.0) + RIDGE * trace + 1e-300)
+            )
+    total = 0.0
+    for i in range(count):
+        value = 1.0
+        for k in range(i):
+            value -= factor[i, k] * mixing[k]
+        mixing[i] = value / factor[i, i]
+    for i in range(count - 1, -1, -1):
+        for k in range(i + 1, count):
+            mixing[i] -= factor[k, i] * mixing[k]
+        mixing[i] /= factor[i, i]
+        total += mixing[i]
+    for i in range(count):
+        mixing[i] /= total
+
+
+@compiled(FAST)
+def _extrapolate(points: Any, residuals: Any, gram: Any, slot: int, count: int, out: Any) -> None:
+    """Anderson's step: mix the last ``count`` points so that the mixed residual is smallest."""
+    m = out.shape[0]
+    newest = residuals[slot]
+    for k in range(count):
+        other = (slot - k) % MEMORY
+        old, dot = residuals[other], 0.0
+        for j in range(m):
+            dot += newest[j] * old[j]
+        gram[slot, other] = gram[other, slot] = dot
+    mixing = np.ones(MEMORY)
+    if count > 1:
+        _mix(gram, slot, count, mixing)
+    out[:] = 0.0
+    for k in range(count):
+        old, share = points[(slot - k) % MEMORY], mixing[k]
+        for j in range(m):
+            out[j] += share * old[j]
+
+
+@compiled(FAST)
+def _compare(b: Any, v: Any, c: Any, base: Any, now: Any, point: Any, residual: Any) -> float:
+    """The plain Sinkhorn step for ``g``, how far it leads from ``now``, and the L1 error of the columns."""
+    error = 0.0
+    for j in range(b.shape[0]):
+        error += abs(np.float64(v[j]) * c[j] - b[j])
+        if b[j] > 0:
+            point[j] = base[j] + _log(b[j] / np.float64(c[j]))
+            residual[j] = point[j] - now[j]
+        else:
+            point[j], residual[j] = base[j], 0.0
+    return error
+
+
+@compiled(FAST)
+def _iterate(
+    cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any, kernel: Any, target: float, limit: int
+) -> int:
+    """Sweep until the columns fit to ``target``; ``f`` and ``g`` go in roughly right and come out fitted."""
+    n, m = cost.shape
+    real = kernel.dtype.type
+    base, shift, weights = np.empty(m), np.empty(m, cost.dtype), a.astype(kernel.dtype)
+    v, c, s = np.empty(m, kernel.dtype), np.empty(m, kernel.dtype), np.empty(n, kernel.dtype)
+    points, residuals, gram = np.empty((MEMORY, m)), np.empty((MEMORY, m)), np.empty((MEMORY, MEMORY))
+    sweeps, stored, best, away = 0, 0, np.inf, np.inf
+    while True:
+        if away > ABSORB:
+            for j in range(m):
+                base[j] = g[j]
+                shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -1e30
+            for i in range(n):
+                _fill(cost[i], shift, rate, cost.dtype.type(f[i]), kernel[i])
+        away = 0.0
+        for j in range(m):
+            v[j] = _exp(real(g[j] - base[j])) if b[j] > 0 else real(0)
+        _sweep(kernel, weights, v, s, c)
+        sweeps += 1
+        slot = sweeps % MEMORY
+        error = _compare(b, v, c, base, g, points[slot], residuals[slot])
+        done = error <= target or sweeps >= limit
+        if not done:
+            stored = 1 if error > 3 * best else min(stored + 1, MEMORY)
+            best = min(best, error)
+            _extrapolate(points, residuals, gram, slot, stored, g)
+            for j in range(m):
+                away = max(away, abs(g[j] - base[j]))
+        if done or away > ABSORB:
+            for i in range(n):
+                f[i] -= _log(np.float64(s[i]))
+        if done:
+            return sweeps
+
+
+@compiled(FAST)
+def _measure(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any, line: Any) -> tuple[float, float]:
+    """L1 error of both marginals and ``<P, C>``, from nothing but the potentials."""
+    n, m = cost.shape
+    columns, shift = np.zeros(m), np.empty(m, cost.dtype)
+    for j in range(m):
+        shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -1e30
+    error = total = 0.0
+    for i in range(n):
+        here, mass, moved = cost[i], 0.0, 0.0
+        _fill(here, shift, rate, cost.dtype.type(f[i]), line)
+        for j in range(m):
+            mass += line[j]
+            moved += line[j] * here[j]
+            columns[j] += a[i] * line[j]
+        error += a[i] * abs(mass - 1)
+        total += a[i] * moved
+    for j in range(m):
+        error += abs(columns[j] - b[j])
+    return error, total
+
+
+@compiled(FAST)
+def _first_guess(cost: Any, b: Any, rate: Any, f: Any, g: Any, warm: bool) -> None:
+    """``g_j = min_i rate C_ij`` unless given, and ``f`` to match: each row and column has an entry near 1."""
+    n, m = cost.shape
+    shift = np.empty(m, cost.dtype)
+    if not warm:
+        g[:] = np.inf
+        for i in range(n):
+            for j in range(m):
+                g[j] = min(g[j], rate * cost[i, j])
+    for j in range(m):
+        shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -1e30
+    for i in range(n):
+        f[i] = -_top(cost[i], shift, rate)
+
+
+@compiled(FAST)
+def _extend(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any) -> None:
+    """The potential of targets without weight: ``g_j = -log sum_i a_i exp(f_i - rate C_ij)``."""
+    for j in range(b.shape[0]):
+        if b[j] > 0:
+            continue
+        top, total = -np.inf, 0.0
+        for i in range(a.shape[0]):
+            if a[i] > 0:
+                top = max(top, f[i] - rate * cost[i, j])
+        for i in range(a.shape[0]):
+            total += a[i] * np.exp(f[i] - rate * cost[i, j] - top)
+        g[j] = -top - np.log(total)
+
+
+@compiled(FAST)
+def _solve(
+    cost: Any,
+    a: Any,
+    b: Any,
+    rate: Any,
+    f: Any,
+    g: Any,
+    kernel: Any,
+    tolerance: float,
+    limit: int,
+    warm: bool,
+) -> tuple[int, float, float]:
+    """Solve one problem: sweeps made, L1 error, ``<P, C>``; the potentials are left in ``f`` and ``g``."""
+    _first_guess(cost, b, rate, f, g, warm)
+    sweeps, target = 0, 0.98 * tolerance
+    error = total = np.inf
+    for _ in range(FRESH_STARTS):
+        sweeps += _iterate(cost, a, b, rate, f, g, kernel, target, limit - sweeps)
+        error, total = _measure(cost, a, b, rate, f, g, kernel[0])
+        if error <= tolerance or sweeps >= limit:
+            break
+        target /= 2
+    _extend(cost, a, b, rate, f, g)
+    return sweeps, error, total
+
+
+@compiled(FAST)
+def solve_run(
+    costs: Any, a: Any, b: Any, rates: Any, f: Any, g: Any, kernel: Any, out: Any,
+    tolerance: float, limit: int, warm: bool,
+) -> None:  # fmt: skip
+    """Solve the problems ``costs (p, n, m)`` one after the other in the workspace ``kernel (n, m)``.
+
+    ``f (p, n)`` and ``g (p, m)`` receive the potentials in units of entropy; ``out (p, 3)`` the sweeps, the
+    L1 error and ``<P, C>``. With ``warm``, ``g`` holds the start.
+    """
+    for k in range(costs.shape[0]):
+        rate = costs.dtype.type(rates[k])
+        out[k, 0], out[k, 1], out[k, 2] = _solve(
+            costs[k], a[k], b[k], rate, f[k], g[k], kernel, tolerance, limit, warm
+        )
+
+
+@compiled(FAST)
+def stream_rows(cost: Any, a: Any, shift: Any, rate: Any, f: Any, columns: Any, line: Any) -> float:
+    """One step on a block of rows that is not kept: ``f_i = -log sum_j exp(shift_j - rate C_ij)``.
+
+    Adds ``a_i exp(f_i + shift_j - rate C_ij)`` to ``columns`` and returns ``sum_ij`` of it times ``C_ij``.
+    """
+    total = 0.0
+    for i in range(cost.shape[0]):
+        here, mass, moved = cost[i], 0.0, 0.0
+        own = -_top(here, shift, rate)
+        _fill(here, shift, rate, cost.dtype.type(own), line)
+        for j in range(line.shape[0]):
+            mass += line[j]
+            moved += line[j] * here[j]
+        share = line.dtype.type(a[i] / mass)
+        for j in range(line.shape[0]):
+            columns[j] += share * line[j]
+        f[i] = own - _log(mass)
+        total += a[i] / mass * moved
+    return total
