@@ -18,6 +18,7 @@ __all__ = ["Comparison", "attack_groups", "cautions", "certified_groups", "compa
 
 Protocol = tuple[tuple[str, Any], ...]
 E = TypeVar("E", Attacked, CertifiedSet)
+ATTACK_WORDS = {"pgd": "PGD", "fgsm": "FGSM", "autoattack": "AutoAttack", "smoothed-pgd": "smoothed PGD"}
 ALL_PAIRS_UP_TO = 3
 """With more runs than this, each is compared with the first only: all pairs would drown the reader."""
 
@@ -81,7 +82,8 @@ def cautions(runs: Sequence[RunRecord]) -> list[str]:
 def attack_name(attack: Attacked) -> str:
     """An attack with its norm, radius, steps and restarts in a few words."""
     get = attack.parameters.get
-    parts = [str(get("attack") or attack.name).upper(), {"linf": "ℓ∞", "l2": "ℓ2"}.get(str(get("norm")), "")]
+    kind = str(get("attack") or attack.name)
+    parts = [ATTACK_WORDS.get(kind, kind), {"linf": "ℓ∞", "l2": "ℓ2"}.get(str(get("norm")), "")]
     if get("eps") is not None:
         parts.append(f"ε={_eps(get('eps'))}")
     if get("steps") is not None:
@@ -147,8 +149,9 @@ def _attack_tests(
     if a.index is None or b.index is None or a.label is None or b.label is None:
         return
     shared = _shared(a.index, b.index, a.label, b.label)
+    clean = "clean accuracy of the smoothed classifier" if a.smoothed else "clean accuracy"
     flags = (
-        ("clean accuracy", a.clean_correct, b.clean_correct),
+        (clean, a.clean_correct, b.clean_correct),
         (f"accuracy under {attack_name(a)}", a.robust_correct, b.robust_correct),
     )
     for measure, ours, theirs in flags:

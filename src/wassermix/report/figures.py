@@ -139,8 +139,9 @@ def pair_matrix(audit: Audited, measure: str = "total_variation", *, top: float 
     )
     _label_cells(axes, grid, upper, colours)
     axes.invert_yaxis()
-    axes.set_xticks(np.arange(len(classes)) + 0.5, classes, rotation=0 if _short(classes) else 60)
-    axes.set_yticks(np.arange(len(classes)) + 0.5, classes)
+    names = [_plain(name) for name in classes]
+    axes.set_xticks(np.arange(len(classes)) + 0.5, names, rotation=0 if _short(classes) else 60)
+    axes.set_yticks(np.arange(len(classes)) + 0.5, names)
     _dress(axes, "target class", "source class")
     axes.grid(False)
     bar = figure.colorbar(mesh, ax=axes, shrink=0.9)
@@ -160,7 +161,7 @@ def training_curves(
             x, y = np.array(points, dtype=np.float64).T
             line = Curve(label, x, y, y, y, series=(series or {}).get(label))
             _line(axes, line, number, marker="o" if len(x) < 4 else "")
-    _dress(axes, "epoch", key, percent="accuracy" in key)
+    _dress(axes, "epoch", _plain(key), percent="accuracy" in key)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _legend(axes)
     return figure
@@ -186,7 +187,7 @@ def _line(axes: Axes, curve: Curve, number: int, marker: str = "") -> None:
         linestyle=dash,
         marker=marker,
         markersize=4,
-        label=curve.label,
+        label=_plain(curve.label),
         drawstyle="steps-post" if curve.stepped else "default",
     )
 
@@ -236,6 +237,11 @@ def _label_cells(axes: Axes, grid: Floats, upper: float, colours: object) -> Non
                 fontsize=7.5,
                 color="#ffffff" if dark else "#000000",
             )
+
+
+def _plain(label: str) -> str:
+    """A name as it is: dollars are no mathematics, and a leading underscore hides nothing from a legend."""
+    return ("\u2009" if label.startswith("_") else "") + label.replace("$", r"\$")
 
 
 def _natural(name: str) -> tuple[int, str]:

@@ -54,7 +54,7 @@ def geodesic_section(audits: Mapping[str, Audited], series: Mapping[str, int]) -
     matrices = [
         _figure(
             pair_matrix(audit, top=top),
-            f"{label}: total variation of the loss along each geodesic; high means "
+            f"{label}: total variation of the KL along each geodesic; high means "
             "an uneven path. One colour scale for all runs.",
         )
         for label, audit in audits.items()

@@ -166,20 +166,27 @@ def _checks(fields: Fields) -> Iterator[Check]:
 
 
 def _audited(path: Path, fields: Fields) -> Audited:
-    pairs = tuple(_pair(item) for item in fields.objects("pairs"))
+    known = parameters(fields.values, ("pairs", "mean", "note"))
+    pairs = tuple(_pair(item, known.get("class_names")) for item in fields.objects("pairs"))
     frames, times = _frames(path.with_suffix(".npz"), len(pairs))
-    return Audited(path.stem, parameters(fields.values, ("pairs", "note")), pairs, frames, times)
+    return Audited(path.stem, known, pairs, frames, times)
 
 
-def _pair(item: Fields) -> PairCurve:
+def _class_name(number: str, names: Any) -> str:
+    """The class in words, where the audit tells the words."""
+    known = isinstance(names, list) and number.isdigit() and int(number) < len(names)
+    return str(names[int(number)]) if known else number
+
+
+def _pair(item: Fields, names: Any) -> PairCurve:
     t = item.array("t")
     along = {
         key: item.array(key, len(t))
         for key in ("loss", "kl", "accuracy", "as_source", "as_target", "as_other")
     }
     return PairCurve(
-        source=item.text("source"),
-        target=item.text("target"),
+        source=_class_name(item.text("source"), names),
+        target=_class_name(item.text("target"), names),
         t=t,
         **along,
         total_variation=item.number("total_variation"),

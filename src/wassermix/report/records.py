@@ -15,9 +15,25 @@ from wassermix.report.statistics import Share, share
 __all__ = ["Attacked", "Audited", "CertifiedSet", "Check", "PairCurve", "Rows", "RunRecord"]
 
 Floats = NDArray[np.float64]
+ATTACK_KEYS = (
+    "attack",
+    "norm",
+    "eps",
+    "steps",
+    "step_size",
+    "restarts",
+    "random_start",
+    "loss",
+    "box_first",
+    "sigma",
+    "noises",
+    "votes",
+    "queries",
+)
+"""What an attack's number depends on, beside the model, the images and the seed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """A certification log: one entry an image, in the log's order."""
 
@@ -38,7 +54,7 @@ class Rows:
         return share(int(self.certified(radius).sum()), len(self))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CertifiedSet:
     """One certification of a run: its parameters, its table and, where stored, its rows."""
 
@@ -75,7 +91,7 @@ class Check:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Attacked:
     """One attack on a run: parameters, clean and robust accuracy, and flags an image."""
 
@@ -92,11 +108,15 @@ class Attacked:
     @property
     def protocol(self) -> tuple[tuple[str, Any], ...]:
         """The attack's own parameters: two runs compare only where all of them agree."""
-        keys = ("attack", "norm", "eps", "steps", "step_size", "restarts", "random_start", "loss")
-        return tuple((key, self.parameters.get(key)) for key in keys)
+        return tuple((key, self.parameters.get(key)) for key in ATTACK_KEYS)
+
+    @property
+    def smoothed(self) -> bool:
+        """Whether the attacked classifier was the smoothed one, which votes under noise."""
+        return "votes" in self.parameters
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairCurve:
     """The performance geodesic of one ordered pair of classes; every array runs along ``t``."""
 
@@ -119,7 +139,7 @@ class PairCurve:
         return f"{self.source} → {self.target}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Audited:
     """One audit of a run: the curves of all pairs and, where stored, pictures along each geodesic."""
 
@@ -131,7 +151,7 @@ class Audited:
     frame_times: Floats | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunRecord:
     """Everything that a report shows of one run."""
 
@@ -154,6 +174,12 @@ class RunRecord:
     def data(self) -> str | None:
         """The data set's name, where the configuration tells it."""
         return component(self.config, "data")
+
+    @property
+    def clean(self) -> Share | None:
+        """Accuracy without attack: of the plain classifier where an attack saw that, else of the smoothed."""
+        plain = sorted(self.attacked, key=lambda attack: attack.smoothed)
+        return plain[0].clean if plain else None
 
     @property
     def updates(self) -> int | None:

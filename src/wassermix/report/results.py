@@ -57,7 +57,7 @@ def overview_section(runs: Sequence[RunRecord]) -> Safe:
         [
             _run_label(runs, run),
             *settings(run).values(),
-            _share(_clean(run)),
+            _share(run.clean),
             *(_share(by.get(run.name)) for _, by in columns),
         ]
         for run in runs
@@ -266,10 +266,6 @@ def _spacing(item: CertifiedSet) -> str:
     if not isinstance(every, int | float) or every <= 1:
         return ""
     return f"The images are one in {every:.4g} of the split, evenly spaced."
-
-
-def _clean(run: RunRecord) -> Share | None:
-    return run.attacked[0].clean if run.attacked else None
 
 
 def _share(share: Share | None) -> Safe:

@@ -61,8 +61,7 @@ def _setting_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
 
 def _attack_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
     if any(run.attacked for run in runs):
-        cleans = [run.attacked[0].clean if run.attacked else None for run in runs]
-        yield Row(["clean accuracy", *map(_cell, cleans)], "clean accuracy")
+        yield Row(["clean accuracy", *(_cell(run.clean) for run in runs)], "clean accuracy")
     for group in attack_groups(runs).values():
         found = {run.name: attack.robust for run, attack in group}
         name = f"accuracy under {attack_name(group[0][1])}"

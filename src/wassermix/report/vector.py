@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from io import StringIO
+from warnings import catch_warnings, filterwarnings
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -19,10 +20,10 @@ THEME = {INK: "--ink", FAINT: "--line", PAPER: "--card", **{c: f"--s{i}" for i, 
 def inline_svg(figure: Figure, description: str) -> Safe:
     """``figure`` as an ``<svg>`` element whose accessible name is ``description``."""
     buffer = StringIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": description}):
-        figure.savefig(
-            buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
-        )
+    nameless = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": description}), catch_warnings():
+        filterwarnings("ignore", "Glyph .* missing from")  # the reader's browser has its own fonts
+        figure.savefig(buffer, format="svg", metadata=nameless)
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
