@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -33,14 +34,14 @@ class AttackCost:
 def estimate_attack(
     model: Classifier,
     split: Samples,
-    indices: Tensor,
+    indices: Tensor | Sequence[int],
     *,
     attack: Attack,
     batch_size: int = 128,
     seconds: float = 1.0,
 ) -> AttackCost:
     """Run gradients on one batch for about ``seconds`` and foretell the attack and its sanity checks."""
-    x = split.get(indices[:batch_size])
+    x = split.get(torch.as_tensor(indices[:batch_size], dtype=torch.int64))
     if isinstance(model, nn.Module) and (first := next(model.parameters(), None)) is not None:
         x = x.to(first.device)
     with evaluating(model), frozen(model), torch.enable_grad():

@@ -15,6 +15,7 @@ from wassermix import __version__
 from wassermix.attacks.base import Attack, BallAttack, Judgement
 from wassermix.attacks.checks import Check, in_training
 from wassermix.attacks.evaluation import AttackResult, Samples, gather_result, joined, judge_block
+from wassermix.certify.files import fingerprint
 from wassermix.errors import InputError
 from wassermix.files import append_line, cut_back, read_json, write_json
 from wassermix.modes import Classifier
@@ -50,7 +51,7 @@ def attack_to_files(
     indices = torch.as_tensor(indices, dtype=torch.int64)
     if len(indices) == 0:
         raise InputError("attack: there are no images to attack; expected at least one")
-    task = _task(attack, indices, batch_size, about or {})
+    task = _task(attack, indices, batch_size, (about or {}) | {"fingerprint": fingerprint(model)})
     if _finished(result_path, part_path, task, resume=resume, overwrite=overwrite):
         return read_attack(result_path)
     training, rows = in_training(model), indices.split(batch_size)
@@ -108,7 +109,7 @@ def _paths(out: Path, name: str) -> tuple[Path, Path]:
 
 
 def _task(attack: Attack, indices: Tensor, batch_size: int, about: dict[str, Any]) -> dict[str, Any]:
-    """All that decides the result but the model: a resumed run must ask for the same."""
+    """All that decides the result: a resumed run must ask for the same."""
     return {**about, **attack.parameters(), "batch_size": batch_size, "indices": _spelled(indices)}
 
 
