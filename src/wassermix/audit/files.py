@@ -47,7 +47,7 @@ def audit_to_files(
     points: int = 21,
     per_class: int = 500,
     sigma: float = 0.0,
-    draws: int = 2,
+    draws: int = 1,
     embed: Embedding | None = None,
     entropy: float | None = None,
     seed: int = 0,

@@ -116,7 +116,7 @@ def performance_geodesic(
     points: int = 21,
     per_class: int = 500,
     sigma: float = 0.0,
-    draws: int = 2,
+    draws: int = 1,
     embed: Embedding | None = None,
     entropy: float | None = None,
     seed: int = 0,
@@ -126,8 +126,8 @@ def performance_geodesic(
 
     Paths are exact W2 geodesics in data space (or in that of ``embed``; ``entropy`` makes them entropic)
     between at most ``per_class`` samples of each class, drawn by ``seed`` alone: two models are compared on
-    the same paths. With ``sigma`` the smoothed classifier is audited: its probabilities are averaged over
-    ``draws`` noises, the same for all times.
+    the same paths. With ``sigma`` the model is audited under noise: its probabilities are averaged over
+    ``draws`` noises (many: the smoothed classifier), the same for all times.
     """
     if points < 2 or per_class < 1 or draws < 1 or sigma < 0:
         raise InputError("audit: points is at least 2, per_class and draws at least 1, sigma not negative")
@@ -202,11 +202,11 @@ def _curve(
         accuracy=accuracy,
         as_source=as_source,
         as_target=as_target,
-        as_other=[max(0.0, 1 - a - b) for a, b in zip(as_source, as_target)],
+        as_other=[_short(max(0.0, 1 - a - b)) for a, b in zip(as_source, as_target)],
         total_variation=_variation(kl),
         total_variation_loss=_variation(loss),
         worst_t=t[max(range(len(kl)), key=lambda k: kl[k])],
-        flip_t=_flip(t, [b - a for a, b in zip(as_source, as_target)]),
+        flip_t=_flip(t, as_source, as_target),
         images=len(path),
     )
 
@@ -224,19 +224,24 @@ def _judged(
     first = float((weights * (decided == source)).sum())
     second = float((weights * (decided == target)).sum())
     accuracy = first + second if abs(t - 0.5) < 1e-9 else (first if t < 0.5 else second)
-    return loss, loss - entropy, accuracy, first, second
+    return _short(loss), _short(loss - entropy), _short(accuracy), _short(first), _short(second)
+
+
+def _short(value: float) -> float:
+    return round(value, 6)
 
 
 def _variation(values: list[float]) -> float:
     return sum(abs(b - a) for a, b in pairwise(values))
 
 
-def _flip(t: list[float], lead: list[float]) -> float | None:
+def _flip(t: list[float], as_source: list[float], as_target: list[float]) -> float | None:
     """Where the target's lead over the source first reaches 0, interpolated."""
-    if lead[0] >= 0:
-        return t[0]
-    for k in range(1, len(t)):
-        if lead[k] >= 0:
+    lead = [b - a for a, b in zip(as_source, as_target)]
+    for k in range(len(t)):
+        if lead[k] >= 0 and as_target[k] > 0:
+            if k == 0 or lead[k - 1] >= 0:
+                return t[k]
             return t[k - 1] + (t[k] - t[k - 1]) * lead[k - 1] / (lead[k - 1] - lead[k])
     return None
 

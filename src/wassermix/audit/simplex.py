@@ -53,7 +53,7 @@ def performance_simplex(
     steps: int = 8,
     per_class: int = 200,
     sigma: float = 0.0,
-    draws: int = 2,
+    draws: int = 1,
     embed: Embedding | None = None,
     seed: int = 0,
 ) -> PerformanceSimplex:
