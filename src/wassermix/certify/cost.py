@@ -61,7 +61,7 @@ def estimate_cost(
 
 
 def simulate_draws(rule: Rule, rates: np.ndarray, *, seed: int = 0) -> np.ndarray:
-    """The draws that the rule spends on images whose class has these probabilities (paths,), one path each."""
+    """The draws that the rule spends on images whose class has these probabilities (paths,)."""
     generator = np.random.default_rng(seed)
     draws, hits, before = np.full(len(rates), rule.looks[-1]), np.zeros(len(rates), dtype=np.int64), 0
     active = np.ones(len(rates), dtype=bool)

@@ -59,7 +59,8 @@ def verify_file(path: Path) -> Verification:
     stored = read_json(summary)
     settings = CertifySettings.from_dict(stored)
     rule, rows = rule_for(settings), read_rows(table)
-    problems = ((row.index, _problem(row, settings, rule)) for row in rows.values())
+    problems = [(row.index, _problem(row, settings, rule)) for row in rows.values()]
+    problems += _flag_problems(table, rows)
     failures = [(index, problem) for index, problem in problems if problem is not None]
     failures += [(-1, problem) for problem in _summary_problems(rows, stored)]
     return Verification(table, len(rows), tuple(failures))
@@ -80,6 +81,16 @@ def _problem(row: Certificate, settings: CertifySettings, rule: Rule) -> str | N
     if abs(row.radius - proved) > ROUNDING * max(1.0, proved):
         return f"it claims radius {row.radius:.6g}; its counts prove {proved:.6g}"
     return None
+
+
+def _flag_problems(table: Path, rows: dict[int, Certificate]) -> list[tuple[int, str | None]]:
+    """Where the column ``correct`` says other than class and label do."""
+    cells = [line.split("\t") for line in table.read_text(encoding="utf-8").split("\n")[1:-1]]
+    flags = {int(row[0]): row[4] for row in cells}
+    wrong = [index for index, row in rows.items() if flags[index] != str(int(row.correct))]
+    return [
+        (index, f"its column correct is {flags[index]}, which class and label contradict") for index in wrong
+    ]
 
 
 def _summary_problems(rows: dict[int, Certificate], stored: dict[str, Any]) -> list[str]:

@@ -113,8 +113,18 @@ def _device(model: Classifier) -> torch.device:
 
 def _compiled(model: Classifier) -> Classifier:
     """The model compiled with its weights frozen into the kernels (inference only)."""
+    from torch._dynamo.exc import TorchDynamoException  # seconds to import, so only where it is needed
+
     compiled: Classifier = torch.compile(model, dynamic=False, options={"freezing": True})
-    return compiled
+
+    def forward(x: Tensor) -> Tensor:
+        try:
+            return compiled(x)
+        except TorchDynamoException as error:
+            reason = str(error).strip().splitlines()[0]
+            raise InputError(f"certify: torch.compile fails here ({reason}); use backend 'eager'") from error
+
+    return forward
 
 
 def _check_logits(logits: Tensor, rows: int) -> None:

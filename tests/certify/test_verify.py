@@ -1,0 +1,126 @@
+"""Verification finds every claim that the counts do not carry; logs of others load; costs are foretold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from certify import certified_job as job
+from wassermix.certify import CertifySettings, find_certifications, read_log, verify_file
+from wassermix.certify.cost import estimate_cost
+from wassermix.errors import InputError
+
+
+@pytest.fixture(params=["fixed", "grid", "tolerance"])
+def certified(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    settings = CertifySettings(sigma=0.5, mode=request.param, n=1500)
+    job.run(tmp_path / "certify", settings=settings)
+    return tmp_path / "certify" / "job.tsv"
+
+
+def change(table: Path, column: int, value: str, *, where: str) -> int:
+    """Change one cell of the first row whose predict cell is ``where``-like; its index."""
+    lines = table.read_text().splitlines()
+    for number, line in enumerate(lines[1:], 1):
+        cells = line.split("\t")
+        if (cells[2] == "-1") == (where == "abstained"):
+            cells[column] = value
+            lines[number] = "\t".join(cells)
+            table.write_text("\n".join(lines) + "\n")
+            return int(cells[0])
+    raise AssertionError(f"no row is {where}")
+
+
+def test_what_was_certified_holds(certified: Path) -> None:
+    result = verify_file(certified)
+    assert result.holds
+    assert result.certificates == 20
+    assert (
+        find_certifications(certified.parent.parent) == find_certifications(certified.parent) == [certified]
+    )
+    assert find_certifications(certified.with_suffix(".json")) == [certified]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "where", "words"),
+    [
+        (3, "1.4999", "certified", "claims radius"),
+        (2, "1", "abstained", "prove nothing"),
+        (2, "-1", "certified", "abstains"),
+        (7, "999999", "certified", "cannot be"),
+        (6, "77", "certified", "cannot be"),
+        (8, "magic", "certified", "mode"),
+        (4, "1", "abstained", "correct"),
+    ],
+)
+def test_what_the_counts_do_not_carry_is_named(
+    certified: Path, column: int, value: str, where: str, words: str
+) -> None:
+    index = change(certified, column, value, where=where)
+    failures = verify_file(certified).failures
+    assert any(found == index and words in text for found, text in failures)
+
+
+def test_a_summary_that_differs_from_its_table_is_named(certified: Path) -> None:
+    path = certified.with_suffix(".json")
+    summary = json.loads(path.read_text())
+    summary["certified"][1]["count"] += 1
+    path.write_text(json.dumps(summary))
+    assert [index for index, _ in verify_file(certified).failures] == [-1]
+
+
+def test_what_cannot_be_verified_is_a_sentence(certified: Path, tmp_path: Path) -> None:
+    certified.with_suffix(".json").unlink()
+    with pytest.raises(InputError, match="resume"):
+        verify_file(certified)
+    with pytest.raises(InputError, match="no certification"):
+        find_certifications(tmp_path / "nothing")
+    certified.with_suffix(".json").write_text("{}")
+    with pytest.raises(InputError, match="alpha"):
+        verify_file(certified)
+
+
+def test_our_log_reads_back_into_the_same_table(certified: Path) -> None:
+    log, summary = read_log(certified), json.loads(certified.with_suffix(".json").read_text())
+    assert [row.count for row in log.certified_accuracy()] == [cell["count"] for cell in summary["certified"]]
+    if summary["acr"] is not None:
+        assert log.acr == pytest.approx(summary["acr"])
+
+
+def test_a_log_of_others_gives_tables_and_curves(tmp_path: Path) -> None:
+    path = tmp_path / "noise_0.50"
+    path.write_text(
+        "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t7\t7\t1.2\t1\t0:00:09.1\n20\t2\t-1\t0.0\t0\t0:00:09.0\n"
+        "40\t1\t3\t0.4\t0\t0:00:09.0\n60\t5\t5\t0.25\t1\t0:00:08.9\n80\t5\t5\t0."
+    )
+    log = read_log(path)
+    assert len(log) == 4  # the line cut off in its middle is passed over
+    assert [row.accuracy for row in log.certified_accuracy([0, 0.25, 0.5])] == [0.5, 0.5, 0.25]
+    assert log.acr == pytest.approx(1.45 / 4)
+    assert log.settings is None
+    assert "unknown" in repr(log)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a\tb\n1\t2\n", "idx\tlabel\tpredict\tradius\tcorrect\n1\t2\t3\tx\t1\n"]
+)
+def test_a_log_that_is_none_is_a_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "log.tsv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"log\.tsv"):
+        read_log(path)
+
+
+def test_the_cost_is_foretold_without_certifying() -> None:
+    points, indices = job.Points(), list(range(60))
+    fixed = CertifySettings(sigma=0.5, n=20_000)
+    estimate = estimate_cost(job.model, points, indices, settings=fixed, seconds=0.05)
+    assert estimate.passes == estimate.passes_at_most == 60 * 20_100
+    assert estimate.minutes == pytest.approx(estimate.passes / estimate.passes_per_second / 60)
+    grid = estimate_cost(job.model, points, indices, settings=replace(fixed, mode="grid"), pilots=60)
+    assert grid.passes < estimate.passes / 2
+    assert torch.is_grad_enabled()
