@@ -1,3 +1,65 @@
 """Robust learning on Wasserstein geodesics: train, attack, certify, audit, report."""
 
 __version__ = "0.1.0"
+
+from wassermix.attacks import FGSM, PGD, AutoAttack, SmoothedPGD
+from wassermix.audit import performance_geodesic
+from wassermix.augment import (
+    CutMix,
+    GeodesicAugmenter,
+    KMixup,
+    ManifoldMixup,
+    Mixup,
+    PuzzleMix,
+)
+from wassermix.certify import certify, predict
+from wassermix.data import load_data
+from wassermix.embed import PCA, VAE, EncoderDecoder, Pixel, Standard
+from wassermix.errors import InputError
+from wassermix.geodesic import Geodesic, PathPoint
+from wassermix.models import build_model
+from wassermix.regularize import GeodesicSmoothness, geodesic_smoothness
+from wassermix.transport import (
+    BarycentricMap,
+    Coupling,
+    EntropicMap,
+    GaussianMap,
+    PairMap,
+    solve_coupling,
+    solve_exact,
+)
+
+__all__ = [
+    "FGSM",
+    "PCA",
+    "PGD",
+    "VAE",
+    "AutoAttack",
+    "BarycentricMap",
+    "Coupling",
+    "CutMix",
+    "EncoderDecoder",
+    "EntropicMap",
+    "GaussianMap",
+    "Geodesic",
+    "GeodesicAugmenter",
+    "GeodesicSmoothness",
+    "InputError",
+    "KMixup",
+    "ManifoldMixup",
+    "Mixup",
+    "PairMap",
+    "PathPoint",
+    "Pixel",
+    "PuzzleMix",
+    "SmoothedPGD",
+    "Standard",
+    "build_model",
+    "certify",
+    "geodesic_smoothness",
+    "load_data",
+    "performance_geodesic",
+    "predict",
+    "solve_coupling",
+    "solve_exact",
+]

@@ -42,6 +42,7 @@ ModelFile = Annotated[
 WeightsFile = Annotated[
     Path | None, typer.Option("--weights", help="safetensors weights for a --model factory")
 ]
+SplitName = Annotated[str, typer.Option("--split", help="test, or holdout for choosing settings")]
 DataName = Annotated[str | None, typer.Option("--data", help="the data for --model: a name or a path")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="measure briefly, say what it would cost, and stop")]
 
@@ -52,6 +53,20 @@ class Mode(StrEnum):
     fixed = "fixed"
     grid = "grid"
     tolerance = "tolerance"
+
+
+class Norm(StrEnum):
+    """How a perturbation is measured."""
+
+    linf = "linf"
+    l2 = "l2"
+
+
+class Loss(StrEnum):
+    """What an attack raises."""
+
+    ce = "ce"
+    margin = "margin"
 
 
 class Backend(StrEnum):
@@ -111,10 +126,8 @@ def certify(
     images: Images = "500",
     sigma: Annotated[float | None, typer.Option(help="the noise; by default the run's own")] = None,
     radii: Annotated[str | None, typer.Option(help="comma-separated radii of the table and the grid")] = None,
-    tolerance: Annotated[
-        float, typer.Option(help="width of the radius interval at which tolerance mode stops")
-    ] = 0.05,
-    split: Annotated[str, typer.Option(help="test, or holdout for choosing settings")] = "test",
+    tolerance: Annotated[float, typer.Option(help="tolerance mode: width of radius; 0 is sigma/10")] = 0.0,
+    split: SplitName = "test",
     deployment: Annotated[
         bool, typer.Option("--deployment", help="do not use the labels to pick the class")
     ] = False,
@@ -159,14 +172,18 @@ def certify(
 def attack(
     run: Run,
     attack: Annotated[str, typer.Option(help="fgsm, pgd, smoothed, geodesic or autoattack")] = "pgd",
-    norm: Annotated[str, typer.Option(help="linf or l2")] = "linf",
+    norm: Annotated[Norm, typer.Option(help="how eps is measured")] = Norm.linf,
     eps: Annotated[
-        str, typer.Option(help="the radius on the data scale, such as 8/255; several with commas")
+        str, typer.Option(help="radius on the data scale, such as 8/255; several with commas")
     ] = "8/255",
     steps: Annotated[int, typer.Option(help="gradient steps")] = 10,
     restarts: Annotated[int, typer.Option(help="random restarts")] = 1,
+    loss: Annotated[Loss, typer.Option(help="what the attack raises")] = Loss.ce,
+    sigma: Annotated[
+        float | None, typer.Option(help="noise of the smoothed classifier; by default the run's")
+    ] = None,
     images: Images = "500",
-    split: Annotated[str, typer.Option(help="test, or holdout for choosing settings")] = "test",
+    split: SplitName = "test",
     name: Name = None,
     seed: Seed = 0,
     resume: Resume = False,
@@ -182,7 +199,16 @@ def attack(
 
     target = load_target(run, model=model, weights=weights, data=data, split=split)
     settings = AttackSettings(
-        attack=attack, norm=norm, eps=eps, steps=steps, restarts=restarts, images=images, name=name, seed=seed
+        attack=attack,
+        norm=norm.value,
+        eps=eps,
+        steps=steps,
+        restarts=restarts,
+        loss=loss.value,
+        sigma=sigma,
+        images=images,
+        name=name,
+        seed=seed,
     )
     run_attack(target, settings, resume=resume, overwrite=overwrite, dry_run=dry_run)
 
@@ -205,9 +231,10 @@ def audit(
     sigma: Annotated[
         float, typer.Option(help="noise of a smoothed classifier; 0 audits the plain one")
     ] = 0.0,
-    split: Annotated[str, typer.Option(help="test or holdout")] = "test",
+    split: SplitName = "test",
     name: Name = None,
     seed: Seed = 0,
+    resume: Resume = False,
     overwrite: Overwrite = False,
     model: ModelFile = None,
     weights: WeightsFile = None,
@@ -221,7 +248,7 @@ def audit(
     settings = AuditSettings(
         pairs=pairs, points=points, per_class=per_class, sigma=sigma, name=name, seed=seed
     )
-    run_audit(target, settings, overwrite=overwrite)
+    run_audit(target, settings, resume=resume, overwrite=overwrite)
 
 
 @app.command()

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from rich.table import Table
 
-from wassermix.attacks import AttackResult, attack_to_files, estimate_attack_cost, make_attack, parse_number
+from wassermix.attacks import (
+    Attack,
+    AttackResult,
+    GeodesicAttack,
+    attack_to_files,
+    estimate_attack,
+    make_attack,
+)
 from wassermix.commands.console import console, counted
 from wassermix.commands.target import Target, sample_indices
 
 __all__ = ["AttackSettings", "run_attack"]
+
+FIT_SAMPLES = 5_000
+"""The geodesic attack fits its maps on at most so many training samples."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +30,12 @@ class AttackSettings:
     """Which attack, how strong, on how many samples; ``eps`` may be several numbers with commas."""
 
     attack: str = "pgd"
-    norm: str = "linf"
+    norm: Literal["linf", "l2"] = "linf"
     eps: str = "8/255"
     steps: int = 10
     restarts: int = 1
+    loss: Literal["ce", "margin"] = "ce"
+    sigma: float | None = None
     images: str = "500"
     name: str | None = None
     seed: int = 0
@@ -38,21 +51,11 @@ def run_attack(
 ) -> None:
     """Attack at each eps, print what survives, and print the checks that did not pass."""
     indices = torch.tensor(sample_indices(target, settings.images))
-    for text in settings.eps.split(","):
-        attack = make_attack(
-            settings.attack,
-            norm=settings.norm,
-            eps=parse_number(text),
-            steps=settings.steps,
-            restarts=settings.restarts,
-            seed=settings.seed,
-            bounds=(0.0, 1.0) if target.data.kind == "image" else None,
-        )
+    for eps in settings.eps.split(","):
+        attack = _made(target, settings, eps)
         if dry_run:
-            cost = estimate_attack_cost(target.model, target.split, indices, attack=attack)
-            console.print(
-                f"{attack.label}: would take about {cost.passes:,.0f} passes, {cost.minutes:.1f} minutes here"
-            )
+            cost = estimate_attack(target.model, target.split, indices, attack=attack)
+            console.print(f"{attack.label}: at most {cost.passes:,} passes, {cost.minutes:.1f} minutes here")
             continue
         with counted(f"attacking {target.folder.name}") as progress:
             result = attack_to_files(
@@ -64,15 +67,34 @@ def run_attack(
                 name=settings.name,
                 resume=resume,
                 overwrite=overwrite,
+                about={"data": target.data.name, "split": target.split_name},
                 progress=progress,
             )
         _print(result, attack.label)
 
 
-def _print(result: AttackResult, label: str) -> None:
-    table = Table(
-        "", "accuracy", "95% interval", title=f"{label}, {len(result.index)} images", title_justify="left"
+def _made(target: Target, settings: AttackSettings, eps: str) -> Attack:
+    attack = make_attack(
+        settings.attack,
+        norm=settings.norm,
+        eps=eps,
+        steps=settings.steps,
+        restarts=settings.restarts,
+        loss=settings.loss,
+        sigma=target.sigma if settings.sigma is None else settings.sigma,
+        seed=settings.seed,
+        bounds=(0.0, 1.0) if target.data.kind == "image" else None,
     )
+    if not isinstance(attack, GeodesicAttack):
+        return attack
+    train = target.data.train
+    chosen = torch.linspace(0, len(train) - 1, min(FIT_SAMPLES, len(train))).round().long()
+    return attack.fit(train.get(chosen), train.y[chosen])
+
+
+def _print(result: AttackResult, label: str) -> None:
+    title = f"{label}, {len(result.index)} images"
+    table = Table("", "accuracy", "95% interval", title=title, title_justify="left")
     for name, share in (("clean", result.clean), ("attacked", result.robust)):
         table.add_row(name, f"{share['accuracy']:.1%}", f"{share['low']:.1%} to {share['high']:.1%}")
     console.print(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from rich.table import Table
 
@@ -29,7 +30,9 @@ class AuditSettings:
     seed: int = 0
 
 
-def run_audit(target: Target, settings: AuditSettings, *, overwrite: bool = False) -> None:
+def run_audit(
+    target: Target, settings: AuditSettings, *, resume: bool = False, overwrite: bool = False
+) -> None:
     """Audit, write JSON and pictures, and print the weakest pairs."""
     with counted(f"auditing {target.folder.name}") as progress:
         curves = audit_to_files(
@@ -42,16 +45,17 @@ def run_audit(target: Target, settings: AuditSettings, *, overwrite: bool = Fals
             per_class=settings.per_class,
             sigma=settings.sigma,
             seed=settings.seed,
+            resume=resume,
             overwrite=overwrite,
             progress=progress,
         )
     _print(curves, target)
 
 
-def parse_pairs(text: str) -> str | list[tuple[int, int]]:
+def parse_pairs(text: str) -> Literal["all"] | list[tuple[int, int]]:
     """``3-8,4-9`` as pairs of classes; ``all`` passes."""
     if text == "all":
-        return text
+        return "all"
     try:
         pairs = [tuple(int(word) for word in pair.split("-")) for pair in text.split(",")]
         return [(source, target) for source, target in pairs]

@@ -132,8 +132,8 @@ def paired_difference(first: Values, second: Values) -> dict[str, float]:
     """Mean of ``first - second`` with its 95% interval, over images after averaging over seeds.
 
     ``first`` and ``second`` are ``(seeds, images)``; the standard error is that of the images' mean
-    differences, so it speaks of these trained networks on another draw of images; ``seed_sd`` is the spread of
-    the mean difference over seeds.
+    differences, so it speaks of these trained networks on another draw of images; ``seed_sd`` is the spread
+    of the mean difference over seeds.
     """
     difference = (first - second).mean(axis=0)
     mean, error = float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
