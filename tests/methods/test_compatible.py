@@ -1,0 +1,38 @@
+"""What cannot be combined is said before training."""
+
+from __future__ import annotations
+
+import pytest
+
+from wassermix.augment import CutMix, ManifoldMixup, Mixup, PuzzleMix
+from wassermix.methods import METHODS, AugMix, Gaussian, PGDTraining, compatible
+
+IMAGE = (3, 32, 32)
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_method_goes_with_mixup_and_a_regulariser(name: str) -> None:
+    assert compatible(METHODS[name](), Mixup(), object(), shape=IMAGE) is None
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_mixing_inside_the_network_needs_a_method_of_one_view(name: str) -> None:
+    reason = compatible(METHODS[name](), ManifoldMixup(), shape=IMAGE)
+    assert (reason is None) == (name in {"erm", "gaussian"})
+
+
+@pytest.mark.parametrize("augment", [CutMix(), PuzzleMix()])
+def test_rectangles_need_images(augment: object) -> None:
+    assert compatible(Gaussian(), augment, shape=IMAGE) is None
+    assert "images" in str(compatible(Gaussian(), augment, shape=(20,)))
+
+
+def test_augmix_needs_images() -> None:
+    assert "images" in str(compatible(AugMix(), shape=(20,)))
+
+
+def test_a_ball_that_holds_every_image_is_refused_for_images_only() -> None:
+    wide = PGDTraining(norm="linf", eps=2.0)
+    assert "8/255" in str(compatible(wide, shape=IMAGE))
+    assert compatible(wide, shape=(20,)) is None
+    assert compatible(PGDTraining(norm="l2", eps=2.0), shape=IMAGE) is None
