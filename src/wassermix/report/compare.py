@@ -18,7 +18,7 @@ __all__ = ["Comparison", "attack_groups", "cautions", "certified_groups", "compa
 
 Protocol = tuple[tuple[str, Any], ...]
 E = TypeVar("E", Attacked, CertifiedSet)
-ATTACK_WORDS = {"pgd": "PGD", "fgsm": "FGSM", "autoattack": "AutoAttack", "smoothed-pgd": "smoothed PGD"}
+ATTACK_WORDS = {"pgd": "PGD", "fgsm": "FGSM", "autoattack": "AutoAttack", "smoothed": "smoothed PGD"}
 ALL_PAIRS_UP_TO = 3
 """With more runs than this, each is compared with the first only: all pairs would drown the reader."""
 

@@ -1,0 +1,88 @@
+"""The page in a real browser: the slider moves the marker, keys work, pictures change, nothing fails."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+LISTEN = """<script>
+window.failures = [];
+addEventListener("error", (event) => failures.push(event.message));
+addEventListener("securitypolicyviolation", (event) => failures.push(event.violatedDirective));
+</script>"""
+DRIVE = """<script>
+const find = (name) => document.getElementById("explorer-" + name);
+const state = () => ({
+  x: Number(find("marker").getAttribute("cx")), y: Number(find("marker").getAttribute("cy")),
+  reading: find("reading").textContent, spoken: find("time").getAttribute("aria-valuetext"),
+  picture: find("stage").toDataURL(), curve: find("chart").querySelector(".chosen").getAttribute("d"),
+});
+const set = (name, value, kind) => {
+  find(name).value = value;
+  find(name).dispatchEvent(new Event(kind));
+  return state();
+};
+addEventListener("load", () => setTimeout(() => {
+  const seen = { start: state(), runs: find("run").length, pairs: find("pair").length };
+  seen.left = set("time", 0, "input");
+  seen.right = set("time", find("time").max, "input");
+  seen.otherPair = set("pair", 5, "change");
+  seen.otherRun = set("run", 1, "change");
+  seen.accuracy = set("measure", "accuracy", "change");
+  seen.wide = document.documentElement.scrollWidth > innerWidth;
+  seen.failures = failures;
+  const note = Object.assign(document.createElement("pre"), { id: "seen", textContent: JSON.stringify(seen) });
+  document.body.append(note);
+}, 50));
+</script>"""
+
+
+def visit(page: Path, folder: Path, *, width: int) -> dict[str, Any]:
+    """Open the page with two scripts added, and return what they saw."""
+    driven = folder / "driven.html"
+    text = page.read_text(encoding="utf-8")
+    driven.write_text(text.replace("<title>", LISTEN + "<title>", 1).replace("</body>", DRIVE + "</body>"))
+    options = [*FLAGS, f"--user-data-dir={folder / 'profile'}", f"--window-size={width},900"]
+    command = [str(CHROMIUM), *options, "--virtual-time-budget=2000", "--dump-dom", driven.as_uri()]
+    dom = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    found = re.search(r'<pre id="seen">(.*?)</pre>', dom, re.DOTALL)
+    assert found, "the page's script did not finish"
+    seen: dict[str, Any] = json.loads(unescape(found.group(1)))
+    return seen
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+def test_slider_moves_marker_pictures_and_words(page_file: Path, tmp_path: Path) -> None:
+    seen = visit(page_file, tmp_path, width=1200)
+    assert seen["failures"] == []
+    assert (seen["runs"], seen["pairs"]) == (2, 12)
+    assert seen["left"]["x"] < seen["start"]["x"] < seen["right"]["x"]
+    assert seen["start"]["y"] < seen["left"]["y"]  # the synthetic loss peaks in the middle; up is smaller y
+    assert "t = 0.00: 0.020" in seen["left"]["reading"]
+    assert seen["left"]["picture"] != seen["right"]["picture"]
+    assert "says another 0%" in seen["right"]["spoken"]
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+def test_choosing_pair_run_and_measure_redraws_on_a_phone(page_file: Path, tmp_path: Path) -> None:
+    seen = visit(page_file, tmp_path, width=500)
+    assert seen["failures"] == []
+    assert seen["otherPair"]["curve"] != seen["right"]["curve"]
+    assert seen["otherRun"]["curve"] != seen["otherPair"]["curve"]
+    assert "geodesic" in seen["otherRun"]["reading"]
+    assert "Accuracy of geodesic at t = 1.00: 100.0%" in seen["accuracy"]["reading"]
+    assert not seen["wide"], "the page scrolls sideways"
