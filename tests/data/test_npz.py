@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -145,3 +148,19 @@ def test_a_file_in_the_data_folder_is_found_by_its_name(tmp_path, monkeypatch):
     save(tmp_path / "own.npz", pixels(12, 8, 8, 3))
     monkeypatch.setenv("WASSERMIX_DATA", str(tmp_path))
     assert load_data("own.npz").name == "own"
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif(not os.environ.get("WASSERMIX_DATA"), reason="$WASSERMIX_DATA is not set")
+def test_real_colour_pictures_stored_nhwc_come_out_as_channels_first():
+    if not (Path(os.environ["WASSERMIX_DATA"]) / "cifar10-20k.npz").is_file():
+        pytest.skip("no cifar10-20k.npz in $WASSERMIX_DATA")
+    data = load_data("cifar10-20k.npz")
+    assert (data.shape, data.num_classes, len(data.train), len(data.test)) == (
+        (3, 32, 32),
+        10,
+        20_000,
+        10_000,
+    )
+    published = (0.4914, 0.4822, 0.4465)  # of all 50,000
+    np.testing.assert_allclose(data.statistics()[0], published, atol=0.01)

@@ -36,8 +36,11 @@ MNIST_SHA256 = (
     "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 )
-FASHION_MIRROR = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
-# Zalando publishes md5 sums; they guard against damage, and the transfer has no other check to offer.
+FASHION_MIRRORS = (
+    "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+    "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+)
+# Zalando publishes md5 sums only: they guard against damage; against forgery there is the first, https, mirror.
 FASHION_MD5 = (
     "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
     "25c81989df183df01b3e8a0aad5dffbe",
@@ -60,7 +63,7 @@ def load_mnist(*, root: Path | None = None, download: bool = True) -> Dataset:
 
 def load_fashion_mnist(*, root: Path | None = None, download: bool = True) -> Dataset:
     """Fashion-MNIST: 60,000 training and 10,000 test pictures of clothes, 28x28 grey pixels."""
-    files = [Remote(part + ".gz", (FASHION_MIRROR + part + ".gz",), "md5", digest)
+    files = [Remote(part + ".gz", tuple(mirror + part + ".gz" for mirror in FASHION_MIRRORS), "md5", digest)
              for part, digest in zip(PARTS, FASHION_MD5)]  # fmt: skip
     folders = ("fashion-mnist", "fashion_mnist", "FashionMNIST", "FashionMNIST/raw")
     return _load("fashion-mnist", folders, files, root=root, download=download, class_names=FASHION_CLASSES)

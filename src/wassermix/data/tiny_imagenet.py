@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Collection
 from pathlib import Path
 
 import torch
@@ -34,7 +35,7 @@ def load_tiny_imagenet(*, root: Path | None = None, download: bool = True) -> Da
     wnids = sorted(_lines(folder / "wnids.txt"))
     number = {wnid: index for index, wnid in enumerate(wnids)}
     train = [(path, number[wnid]) for wnid in wnids for path in images_in(folder / "train" / wnid)]
-    test = [(folder / "val" / "images" / name, number.get(wnid, -1)) for name, wnid in _annotations(folder)]
+    test = [(folder / "val" / "images" / name, number[wnid]) for name, wnid in _annotations(folder, number)]
     splits = [_split(pairs, where) for pairs in (train, test)]
     k = count_classes(splits[0], splits[1], where)
     names = tuple(_words(folder).get(wnid, wnid) for wnid in wnids)
@@ -51,11 +52,13 @@ def _split(pairs: list[tuple[Path, int]], where: str) -> FolderSplit:
     return FolderSplit([path for path, _ in pairs], torch.tensor([label for _, label in pairs]), 64, 3)
 
 
-def _annotations(folder: Path) -> list[tuple[str, str]]:
+def _annotations(folder: Path, known: Collection[str]) -> list[tuple[str, str]]:
     """``(file name, wnid)`` of each validation image."""
-    rows = [line.split("\t") for line in _lines(folder / "val" / "val_annotations.txt")]
-    if any(len(row) < 2 for row in rows):
-        raise InputError(f"'{folder / 'val' / 'val_annotations.txt'}': expected lines of file, class, box")
+    path = folder / "val" / "val_annotations.txt"
+    rows = [line.split("\t") for line in _lines(path)]
+    wrong = next((row for row in rows if len(row) < 2 or row[1] not in known), None)
+    if wrong is not None:
+        raise InputError(f"'{path}' has the line {wrong}; expected file, class (one of wnids.txt), box")
     return [(row[0], row[1]) for row in rows]
 
 

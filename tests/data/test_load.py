@@ -1,0 +1,55 @@
+"""Names, paths and options: what is meant is found, what is not known is named."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from wassermix.data import DATA, cache_folder, data_folders, load_data
+from wassermix.errors import InputError
+
+
+def test_a_misspelt_name_gets_the_nearest_one():
+    with pytest.raises(InputError, match="did you mean 'mnist'"):
+        load_data("minst")
+    with pytest.raises(InputError, match="did you mean 'cifar100'"):
+        load_data("CIFAR-100")
+
+
+def test_a_path_that_does_not_exist_is_told_with_the_places_searched(tmp_path):
+    with pytest.raises(InputError, match=str(tmp_path)):
+        load_data("nothing.npz", root=tmp_path)
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    (tmp_path / "a.parquet").write_text("")
+    with pytest.raises(InputError, match="no known kind"):
+        load_data(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="unknown"):
+        load_data("")
+
+
+def test_an_option_of_other_data_is_refused():
+    with pytest.raises(InputError, match="data 'mnist5k' takes no option 'dim'; it takes none"):
+        load_data("mnist5k", dim=3)
+    with pytest.raises(InputError, match="it takes classes, dim"):
+        load_data("gaussians", layout="nchw")
+
+
+def test_every_option_of_every_loader_is_one_of_load_data():
+    offered = set(inspect.signature(load_data).parameters)
+    for loader in DATA.values():
+        assert set(inspect.signature(loader).parameters) <= offered
+
+
+def test_data_lives_where_the_environment_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("WASSERMIX_DATA", "~/data")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert cache_folder() == tmp_path / "wassermix"
+    assert [str(folder) for folder in data_folders()] == ["/home/someone/data", str(tmp_path / "wassermix")]
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("WASSERMIX_DATA")
+    assert [str(folder) for folder in data_folders()] == ["/home/someone/.cache/wassermix"]
+    assert data_folders(tmp_path) == [tmp_path]

@@ -1,0 +1,125 @@
+"""Tables: columns, labels, delimiters and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+import torch
+
+from wassermix.data import load_data
+from wassermix.errors import InputError
+
+ROWS = [(0.5 * n, -2.0 * n, "abc"[n % 3]) for n in range(30)]
+
+
+def table(path, header="a,b,label", rows=ROWS, delimiter=","):
+    lines = [header, *(delimiter.join(str(cell) for cell in row) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def everything(data):
+    x = torch.cat(
+        [data.train.get(torch.arange(len(data.train))), data.test.get(torch.arange(len(data.test)))]
+    )
+    order = x[:, 0].argsort()
+    return x[order].numpy(), torch.cat([data.train.y, data.test.y])[order].tolist()
+
+
+def test_columns_become_vectors_and_names_become_sorted_classes(tmp_path):
+    data = load_data(table(tmp_path / "t.csv"))
+    x, y = everything(data)
+    np.testing.assert_array_equal(x, [[row[0], row[1]] for row in ROWS])
+    assert y == [n % 3 for n in range(30)]
+    assert (data.kind, data.shape, data.class_names) == ("vector", (2,), ("a", "b", "c"))
+    assert torch.bincount(data.test.y).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("t.csv", ";"), ("t.tsv", "\t"), ("t.csv", ",")])
+def test_delimiters_are_recognised(tmp_path, name, delimiter):
+    path = table(tmp_path / name, header=f"a{delimiter}b{delimiter}class", delimiter=delimiter)
+    assert load_data(path).shape == (2,)
+
+
+def test_packed_files_quotes_marks_and_windows_line_ends_are_read(tmp_path):
+    text = '"a","b, c","label"\r\n' + "".join(f'{n},{n + 1},"class {n % 2}"\r\n' for n in range(20))
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + text.encode()))
+    data = load_data(tmp_path / "t.csv.gz")
+    assert data.class_names == ("class 0", "class 1")
+    assert everything(data)[0][3].tolist() == [3, 4]
+
+
+def test_the_label_column_may_be_named_and_may_stand_anywhere(tmp_path):
+    rows = [(kind, a, b) for a, b, kind in ROWS]
+    path = table(tmp_path / "t.csv", header="species,a,y", rows=rows)
+    assert load_data(path, label="species").class_names == ("a", "b", "c")
+    with pytest.raises(InputError, match="could not convert string 'a'"):
+        load_data(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "options"),
+    [("a,b,kind", {}), ("y,b,label", {}), ("a,b,label", {"label": "species"}), ("", {})],
+)
+def test_an_unclear_label_column_is_refused(tmp_path, header, options):
+    with pytest.raises(InputError, match=r"expected one label column .*data.label"):
+        load_data(table(tmp_path / "t.csv", header=header), **options)
+
+
+def test_a_second_file_is_the_test_set_with_its_columns_in_any_order(tmp_path):
+    train = table(tmp_path / "train.csv")
+    test = table(tmp_path / "test.csv", header="label,b,a", rows=[("c", 1.0, 2.0), ("a", 3.0, 4.0)])
+    data = load_data(train, test=str(test))
+    assert (len(data.train), len(data.test)) == (30, 2)
+    assert data.test.get(torch.arange(2)).tolist() == [[2.0, 1.0], [4.0, 3.0]]
+    assert data.test.y.tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "message"),
+    [
+        ("a,x,label", [(1, 2, "a")], "the training file has a, b"),
+        ("a,b,c,label", [(1, 2, 3, "a")], "the training file has a, b"),
+        ("a,b,label", [(1, 2, "d")], "has the label 'd'"),
+    ],
+)
+def test_a_test_file_that_does_not_fit_is_refused(tmp_path, header, rows, message):
+    test = table(tmp_path / "test.csv", header=header, rows=rows)
+    with pytest.raises(InputError, match=message):
+        load_data(table(tmp_path / "train.csv"), test=str(test))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(1, "x", "a"), (2, 3, "b")], "could not convert string 'x'"),
+        ([(1, "", "a"), (2, 3, "b")], "could not convert string ''"),
+        ([(1, 2, "a"), (2, "b")], "row"),
+        ([(1, "nan", "a"), (2, 3, "b")] * 4, "NaN or infinite"),
+        ([(1, 2, ""), (2, 3, "b")] * 4, "empty labels"),
+        ([(1, 2, n % 2 + 1) for n in range(9)], "labels run from 1 to 2"),
+        ([(1, 2, n % 2 + 0.5) for n in range(9)], "not whole numbers"),
+        ([(1, 2, "a") for n in range(9)], "all training labels are 0"),
+        ([], "no rows"),
+    ],
+)
+def test_bad_rows_are_refused(tmp_path, rows, message):
+    with pytest.raises(InputError, match=message):
+        load_data(table(tmp_path / "t.csv", rows=rows))
+
+
+def test_numbers_as_labels_stay_what_they_are(tmp_path):
+    data = load_data(table(tmp_path / "t.csv", rows=[(n, -n, 10 - n % 11) for n in range(44)]))
+    assert data.num_classes == 11
+    assert everything(data)[1] == [10 - n % 11 for n in range(44)]
+
+
+def test_damaged_files_are_refused(tmp_path):
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b,label\n1,2,x\n" * 50)[:-9])
+    with pytest.raises(InputError, match="damaged"):
+        load_data(tmp_path / "t.csv.gz")
+    (tmp_path / "t.csv").write_bytes(b"a,label\n\xff\xfe,1\n")
+    with pytest.raises(InputError, match="not UTF-8"):
+        load_data(tmp_path / "t.csv")
