@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -79,7 +79,8 @@ class GeodesicAugmenter:
     ``reservoir`` > 0 remembers so many samples of each class as further targets.
     """
 
-    adds = True
+    adds: ClassVar[bool] = True
+    reference: ClassVar[str] = "Zhu et al. 2023, Algorithm 1"
 
     def __init__(
         self,
@@ -187,6 +188,25 @@ class GeodesicAugmenter:
             stored.write(x, times, made.class0, made.class1)
             if progress is not None:
                 progress(stored.done, stored.wanted)
+        return stored.finish(self.num_classes, self.labels)
+
+    @torch.no_grad()
+    def fill_classes(
+        self, source: Source, wanted: Tensor, *, generator: torch.Generator | None = None
+    ) -> AugmentedSet:
+        """``wanted[c]`` new samples that leave class ``c``, at drawn times: for balancing classes."""
+        embed, latents = self._prepared(source)
+        pool = Pool(latents, source.y, self.num_classes, generator)
+        require_pairs(pool, "augment")
+        weights, stored = self._weights(pool, source, None), SetWriter(int(wanted.sum()))
+        for kind in wanted.nonzero()[:, 0].tolist():
+            only = weights * (torch.arange(len(weights)) == kind)[:, None]
+            count = int(wanted[kind])
+            for made, t in self._make(pool, only, count, embed=embed, scorer=None):
+                x, _, times = place(made.path, t, self.max_distance)
+                kept = slice(0, count)
+                stored.write(x[kept], times[kept], made.class0[kept], made.class1[kept])
+                count -= len(t)
         return stored.finish(self.num_classes, self.labels)
 
     def load_set(self, path: Path) -> AugmentedSet:

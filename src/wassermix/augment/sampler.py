@@ -1,0 +1,135 @@
+"""Augmentation once: for numpy users as a resampler, and to a file for any other trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from wassermix.augment.geodesic import GeodesicAugmenter
+from wassermix.augment.pool import Source
+from wassermix.augment.stored import AugmentedSet
+from wassermix.embed import EMBEDDINGS
+from wassermix.errors import InputError
+from wassermix.geodesic import Labels
+from wassermix.modes import Classifier
+from wassermix.streams import stream
+
+__all__ = ["GeodesicSampler", "augment_to_file"]
+
+
+class GeodesicSampler:
+    """New rows between the classes of a table: ``X2, y2 = GeodesicSampler().fit_resample(X, y)``.
+
+    Numpy in, numpy out, the call of imbalanced-learn's samplers: the result is the given rows followed by
+    ``round(ratio * len(X))`` new ones, each at a random time in [0, ``t_max``] on a geodesic from its class to
+    another. With ``balance`` the classes are filled up to the largest one instead. ``labels="hard"`` keeps the
+    class that a row left; ``mix`` gives soft labels ``(n, k)`` with the columns in the order of ``classes_``.
+    """
+
+    def __init__(
+        self,
+        *,
+        ratio: float = 1.0,
+        balance: bool = False,
+        embed: str = "standard",
+        pair_size: int = 64,
+        entropy: float = 0.02,
+        t_max: float = 0.5,
+        labels: Labels = "hard",
+        pairs: Literal["uniform", "near"] = "uniform",
+        seed: int = 0,
+    ) -> None:
+        if embed not in EMBEDDINGS:
+            raise InputError(f"embed='{embed}' is none of {', '.join(EMBEDDINGS)}")
+        self.ratio, self.balance, self.embed, self.pair_size = ratio, balance, embed, pair_size
+        self.entropy, self.t_max, self.labels, self.pairs, self.seed = entropy, t_max, labels, pairs, seed
+        self.classes_: npt.NDArray[np.generic] = np.empty(0)
+
+    def fit_resample(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+    ) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.generic]]:
+        """Rows ``X (n, ...)`` with classes ``y (n,)`` of any kind, and the new rows and labels after them."""
+        table, kinds = np.asarray(X), np.asarray(y)
+        if len(table) != len(kinds) or kinds.ndim != 1:
+            raise InputError(
+                f"X has {len(table)} rows and y the shape {kinds.shape}; expected one class a row"
+            )
+        self.classes_, codes = np.unique(kinds, return_inverse=True)
+        rows = torch.from_numpy(table.reshape(len(table), -1).astype(np.float32))
+        source = _Table(rows, torch.from_numpy(codes.astype(np.int64)))
+        made = self._made(source)
+        new = made.x.numpy().reshape(-1, *table.shape[1:])
+        x = np.concatenate([table, new.astype(_float_of(table))])
+        if self.labels == "mix":
+            real = torch.nn.functional.one_hot(source.y, len(self.classes_)).float()
+            return x, torch.cat([real, made.labels(torch.arange(len(made)))]).numpy()
+        return x, np.concatenate([kinds, self.classes_[made.y.numpy()]])
+
+    def _made(self, source: _Table) -> AugmentedSet:
+        embed = EMBEDDINGS[self.embed]().fit(source.x)
+        augment = GeodesicAugmenter(
+            max(2, len(self.classes_)),
+            embed,
+            ratio=self.ratio,
+            pair_size=self.pair_size,
+            entropy=self.entropy,
+            t_max=self.t_max,
+            labels=self.labels,
+            pairs=self.pairs,
+            choice="random",
+            scope="sample",
+            both=not self.balance,
+        )
+        generator = stream(self.seed, "sampler")
+        if not self.balance:
+            return augment.make_set(source, generator=generator)
+        counts = torch.bincount(source.y, minlength=len(self.classes_))
+        return augment.fill_classes(source, counts.max() - counts, generator=generator)
+
+
+class _Table:
+    """Rows in memory as a source."""
+
+    def __init__(self, x: Tensor, y: Tensor) -> None:
+        self.x, self.y = x, y
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def get(self, indices: Tensor, /) -> Tensor:
+        """The rows at ``indices``."""
+        return self.x[indices]
+
+
+def _float_of(table: npt.NDArray[np.generic]) -> npt.DTypeLike:
+    """Floats keep their type; integers become float64, for the new rows lie between them."""
+    return table.dtype if np.issubdtype(table.dtype, np.floating) else np.float64
+
+
+def augment_to_file(
+    augment: GeodesicAugmenter,
+    source: Source,
+    out: Path,
+    *,
+    model: Classifier | None = None,
+    sigma: float = 0.0,
+    seed: int = 0,
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> AugmentedSet:
+    """The augmented set of a training split alone, as ``.npz`` with ``x, y`` (soft), ``class0, class1, t``."""
+    if out.exists() and not overwrite:
+        raise InputError(f"'{out}' exists; use --overwrite to replace it, or another --out")
+    made = augment.make_set(
+        source, model=model, generator=stream(seed, "augment"), sigma=sigma, progress=progress
+    )
+    made.save(out)
+    return made
