@@ -20,13 +20,13 @@ __all__ = ["KMixup", "match_blocks"]
 class KMixup:
     """Mixup whose pairs are matched: in blocks of k samples, by the least sum of squared distances.
 
-    Two random permutations cut the batch into blocks; each block of the first is assigned to its block of the
-    second (exact OT between k points), and matched samples mix with ``l ~ Beta(beta, beta)``. Classes play no
-    part; ``block=1`` is mixup.
+    A random order cuts the batch into blocks; each block is assigned to the next one (exact OT between
+    k points), and matched samples mix with ``l ~ Beta(beta, beta)``. Classes play no part, and
+    ``block=1`` is mixup.
 
     Args:
         beta: the parameter of the Beta law.
-        block: k; the last block of a batch may be smaller.
+        block: k, at most half a batch: a block matched with itself would not mix at all.
         num_classes: needed where labels come as classes.
     """
 
@@ -54,9 +54,9 @@ class KMixup:
         """Mixed samples and soft labels, as many as came; the model is not asked."""
         target = soft_labels(y, self.num_classes, x.dtype)
         share = beta_share(self.beta, generator)
-        sources = pairing(len(x), generator, x.device)
-        targets = pairing(len(x), generator, x.device)
-        pairs = match_blocks(x, sources, targets, block=self.block)
+        order = pairing(len(x), generator, x.device)
+        block = max(min(self.block, len(x) // 2), 1)
+        pairs = match_blocks(x, order, order.roll(-block), block=block)
         return share * x + (1 - share) * x[pairs], mix_labels(target, pairs, share)
 
 

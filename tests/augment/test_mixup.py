@@ -1,0 +1,52 @@
+"""Mixup: the law of its share, and that samples and labels mix alike."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from scipy import stats
+
+from wassermix.augment import Mixup
+from wassermix.augment.mixing import beta_share
+from wassermix.errors import InputError
+
+
+@pytest.mark.parametrize("beta", [0.2, 1.0, 10.0])
+def test_shares_follow_the_beta_law(beta: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    shares = [beta_share(beta, generator) for _ in range(500)]
+    assert stats.kstest(shares, stats.beta(beta, beta).cdf).pvalue > 0.01
+
+
+def test_samples_and_labels_mix_by_one_share_and_one_pairing() -> None:
+    identity = torch.eye(9, dtype=torch.float64)  # a sample says itself with whom it was mixed
+    x, y = Mixup(num_classes=9)(identity, torch.arange(9), generator=torch.Generator().manual_seed(1))
+    assert torch.allclose(x, y)
+    share = x.diagonal()
+    assert torch.equal(share[share < 1], share.min().expand((share < 1).sum()))
+
+
+def test_a_mixed_sample_lies_between_its_two() -> None:
+    x = torch.rand(20, 1, 4, 4, generator=torch.Generator().manual_seed(0))
+    mixed, _ = Mixup(num_classes=2)(x, torch.arange(20) % 2, generator=torch.Generator().manual_seed(2))
+    assert (mixed <= x.amax(dim=0) + 1e-6).all()
+    assert (mixed >= x.amin(dim=0) - 1e-6).all()
+    assert torch.allclose(mixed.mean(dim=0), x.mean(dim=0), atol=1e-6)
+
+
+def test_the_law_is_that_of_torchvision() -> None:
+    transforms = pytest.importorskip("torchvision.transforms.v2", exc_type=ImportError)
+    identity, labels = torch.eye(4), torch.arange(4)
+    theirs = transforms.MixUp(alpha=0.5, num_classes=4)
+    ours, generator = Mixup(beta=0.5, num_classes=4), torch.Generator().manual_seed(0)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        expected = [theirs(identity.reshape(4, 1, 2, 2), labels)[1][0, 0].item() for _ in range(300)]
+    got = [1 - ours(identity, labels, generator=generator)[1].amin().item() for _ in range(300)]
+    shares = [max(one, 1 - one) for one in expected], [max(one, 1 - one) for one in got]
+    assert stats.ks_2samp(*shares).pvalue > 0.01
+
+
+def test_a_beta_of_zero_is_refused() -> None:
+    with pytest.raises(InputError, match="beta"):
+        Mixup(beta=0.0)

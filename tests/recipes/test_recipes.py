@@ -1,0 +1,91 @@
+"""Every shipped recipe is a whole, valid run, and costs what its table says."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from wassermix.augment import AUGMENTERS
+from wassermix.config import build_config
+from wassermix.errors import InputError
+from wassermix.methods import METHODS, compatible
+from wassermix.recipes import load_recipe, recipe_names, recipe_passes
+
+PLAIN = ["cifar10", "cifar100", "demo", "mnist", "tiny-imagenet", "vectors"]
+PRESETS = [name for name in recipe_names() if "/" in name]
+
+
+def parts(recipe: dict) -> tuple[object, object | None]:
+    options = dict(recipe["method"])
+    method = METHODS[options.pop("name")](**options)
+    if recipe.get("augment") is None:
+        return method, None
+    options = dict(recipe["augment"])
+    factory = AUGMENTERS[options.pop("name")]
+    return method, factory(num_classes=10, **options)
+
+
+def test_the_plain_recipes_are_there() -> None:
+    assert [name for name in recipe_names() if "/" not in name] == PLAIN
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_recipe_is_a_valid_run(name: str) -> None:
+    config = build_config(load_recipe(name))
+    assert config.epochs >= 1
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_recipe_builds_parts_that_go_together(name: str) -> None:
+    assert compatible(*parts(load_recipe(name))) is None
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_costs_what_its_table_says(name: str) -> None:
+    method, augment = parts(load_recipe(name))
+    new = getattr(augment, "ratio", 1.0) if augment is not None else 0.0
+    trained = 1 + new if getattr(augment, "adds", False) else 1
+    cost = method.passes * trained + (augment.passes * new if augment is not None else 0)
+    assert recipe_passes(name) == pytest.approx(cost, abs=0.05)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_named_after_its_sigma_where_it_has_one(name: str) -> None:
+    method = load_recipe(name)["method"]
+    takes_sigma = "sigma" in inspect.signature(METHODS[method["name"]]).parameters
+    assert takes_sigma == ("sigma" in method)
+    if takes_sigma:
+        assert name.endswith(f"-{method['sigma']}")
+
+
+@pytest.mark.parametrize("name", [one for one in PRESETS if one.startswith("mnist/reduced/")])
+def test_a_reduced_preset_takes_at_most_eight_passes(name: str) -> None:
+    assert recipe_passes(name) <= 8
+
+
+def test_a_preset_has_the_settings_of_the_literature() -> None:
+    method = load_recipe("mnist/smoothmix-0.5")["method"]
+    assert method == {
+        "name": "smoothmix",
+        "sigma": 0.5,
+        "noises": 4,
+        "steps": 4,
+        "step_size": 1.0,
+        "weight": 5.0,
+        "warm_up": 0.111,
+    }
+    assert load_recipe("cifar100/mixup")["method"] == {"name": "erm", "criterion": "bce"}
+    assert load_recipe("cifar10/smoothadv-1.0")["method"]["eps"] == 2.0
+
+
+def test_a_loaded_recipe_is_the_callers_own() -> None:
+    load_recipe("demo")["method"]["sigma"] = 9.0
+    load_recipe("mnist/erm")["data"]["name"] = "other"
+    assert load_recipe("demo")["method"]["sigma"] == 0.5
+    assert load_recipe("mnist/erm")["data"]["name"] == "mnist"
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"mnist/smoothmix-0\.5"):
+        load_recipe("mnist/smothmix-0.5")
