@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from wassermix.data.checks import count_classes, image_tensor, label_tensor
 from wassermix.data.dataset import Dataset, Statistics
-from wassermix.data.download import Remote, fetch_all
-from wassermix.data.locate import data_folders
+from wassermix.data.download import Progress, Remote, Search
 from wassermix.data.splits import TensorSplit
 from wassermix.data.unpickle import read_pickle
 from wassermix.errors import InputError
@@ -99,22 +98,25 @@ _HUNDRED = _Set(
 )
 
 
-def load_cifar10(*, root: Path | None = None, download: bool = True) -> Dataset:
+def load_cifar10(
+    *, root: Path | None = None, download: bool = True, progress: Progress | None = None
+) -> Dataset:
     """CIFAR-10: 50,000 training and 10,000 test pictures, 32x32 in colour, 10 classes."""
-    return _load(_TEN, root, download)
+    return _load(_TEN, Search(root, download, progress))
 
 
-def load_cifar100(*, root: Path | None = None, download: bool = True) -> Dataset:
+def load_cifar100(
+    *, root: Path | None = None, download: bool = True, progress: Progress | None = None
+) -> Dataset:
     """CIFAR-100: 50,000 training and 10,000 test pictures, 32x32 in colour, 100 classes."""
-    return _load(_HUNDRED, root, download)
+    return _load(_HUNDRED, Search(root, download, progress))
 
 
-def _load(which: _Set, root: Path | None, download: bool) -> Dataset:
-    found = _find(which, root)
+def _load(which: _Set, search: Search) -> Dataset:
+    found = _find(which, search.folders)
     if found is None:
-        target = data_folders(root)[-1] / which.name
-        fetch_all(which.name, [which.remote], target, searched=data_folders(root), allowed=download)
-        found = _find(which, root)
+        search.fetch(which.name, [which.remote], below=which.name)
+        found = _find(which, search.folders)
         assert found is not None
     form, place = found
     files = _read(place, [*form.train, *form.test, form.names])
@@ -125,12 +127,10 @@ def _load(which: _Set, root: Path | None, download: bool) -> Dataset:
     return Dataset(which.name, train, test, k, "image", class_names=names, known_statistics=which.statistics)
 
 
-def _find(which: _Set, root: Path | None) -> tuple[_Form, Path] | None:
+def _find(which: _Set, folders: list[Path]) -> tuple[_Form, Path] | None:
     """The unpacked folder or the archive, wherever one of them is."""
     bases = [
-        base / sub
-        for base in data_folders(root)
-        for sub in ("", which.name, which.name.replace("cifar", "cifar-"))
+        base / sub for base in folders for sub in ("", which.name, which.name.replace("cifar", "cifar-"))
     ]
     for base in bases:
         for form in which.forms:

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
+from wassermix.data.locate import data_folders
 from wassermix.errors import InputError
 
-__all__ = ["Remote", "fetch_all"]
+__all__ = ["Algorithm", "Progress", "Remote", "Search", "fetch_all"]
 
 Progress = Callable[[int, int], None]
+Algorithm = Literal["sha256", "md5"]
 CHUNK = 1 << 18
 ATTEMPTS = 3
 TIMEOUT = 30.0
@@ -29,8 +31,28 @@ class Remote:
 
     name: str
     urls: tuple[str, ...]
-    algorithm: Literal["sha256", "md5"]
+    algorithm: Algorithm
     digest: str
+
+
+@dataclass(frozen=True)
+class Search:
+    """Where to look for data, and whether and how to fetch what is not there."""
+
+    root: Path | None = None
+    download: bool = True
+    progress: Progress | None = None
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders to search; downloads go into the last."""
+        return data_folders(self.root)
+
+    def fetch(self, data: str, files: list[Remote], below: str = "") -> Path:
+        """Fetch ``files`` into the folder ``below`` the last of the folders, and return that."""
+        target = self.folders[-1] / below
+        fetch_all(data, files, target, searched=self.folders, allowed=self.download, progress=self.progress)
+        return target
 
 
 class _Refused(Exception):

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from wassermix.data.checks import count_classes, image_tensor, label_tensor
 from wassermix.data.dataset import Dataset
-from wassermix.data.download import Remote, fetch_all
-from wassermix.data.locate import data_folders
+from wassermix.data.download import Algorithm, Progress, Remote, Search
 from wassermix.data.splits import TensorSplit
 from wassermix.errors import InputError
 
@@ -29,7 +28,7 @@ PARTS = (
 )
 TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
-MNIST_MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
+MNIST_MIRRORS = ("https://ossci-datasets.s3.amazonaws.com/mnist/",)
 MNIST_SHA256 = (
     "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
     "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
@@ -40,7 +39,7 @@ FASHION_MIRRORS = (
     "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
     "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
 )
-# Zalando publishes md5 sums only: they guard against damage; against forgery there is the first, https, mirror.
+# Zalando publishes md5 sums only: they show damage; against forgery there is the first mirror, by https.
 FASHION_MD5 = (
     "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
     "25c81989df183df01b3e8a0aad5dffbe",
@@ -52,39 +51,42 @@ FASHION_CLASSES = (
 )  # fmt: skip
 
 
-def load_mnist(*, root: Path | None = None, download: bool = True) -> Dataset:
+def load_mnist(
+    *, root: Path | None = None, download: bool = True, progress: Progress | None = None
+) -> Dataset:
     """MNIST: 60,000 training and 10,000 test digits of 28x28 grey pixels."""
     names = tuple(str(digit) for digit in range(10))
-    files = [Remote(part + ".gz", (MNIST_MIRROR + part + ".gz",), "sha256", digest)
-             for part, digest in zip(PARTS, MNIST_SHA256)]  # fmt: skip
     folders = ("mnist", "MNIST", "MNIST/raw", "mnist/raw")
-    return _load("mnist", folders, files, root=root, download=download, class_names=names)
+    remotes = _remotes(MNIST_MIRRORS, "sha256", MNIST_SHA256)
+    return _load(folders, remotes, Search(root, download, progress), class_names=names)
 
 
-def load_fashion_mnist(*, root: Path | None = None, download: bool = True) -> Dataset:
+def load_fashion_mnist(
+    *, root: Path | None = None, download: bool = True, progress: Progress | None = None
+) -> Dataset:
     """Fashion-MNIST: 60,000 training and 10,000 test pictures of clothes, 28x28 grey pixels."""
-    files = [Remote(part + ".gz", tuple(mirror + part + ".gz" for mirror in FASHION_MIRRORS), "md5", digest)
-             for part, digest in zip(PARTS, FASHION_MD5)]  # fmt: skip
     folders = ("fashion-mnist", "fashion_mnist", "FashionMNIST", "FashionMNIST/raw")
-    return _load("fashion-mnist", folders, files, root=root, download=download, class_names=FASHION_CLASSES)
+    remotes = _remotes(FASHION_MIRRORS, "md5", FASHION_MD5)
+    return _load(folders, remotes, Search(root, download, progress), class_names=FASHION_CLASSES)
+
+
+def _remotes(mirrors: tuple[str, ...], algorithm: Algorithm, digests: tuple[str, ...]) -> list[Remote]:
+    names = [part + ".gz" for part in PARTS]
+    return [
+        Remote(name, tuple(mirror + name for mirror in mirrors), algorithm, digest)
+        for name, digest in zip(names, digests)
+    ]
 
 
 def _load(
-    name: str,
-    folders: tuple[str, ...],
-    files: list[Remote],
-    *,
-    root: Path | None,
-    download: bool,
-    class_names: tuple[str, ...],
+    folders: tuple[str, ...], remotes: list[Remote], search: Search, *, class_names: tuple[str, ...]
 ) -> Dataset:
-    places = [base / folder for base in data_folders(root) for folder in folders]
+    """The set from the first place that holds all its files; ``folders[0]`` is its name."""
+    name = folders[0]
+    places = [base / folder for base in search.folders for folder in folders]
     found = next((parts for place in places if (parts := _parts(place))), None)
-    if found is None:
-        target = data_folders(root)[-1] / name
-        fetch_all(name, files, target, searched=data_folders(root), allowed=download)
-        found = _parts(target)
-        assert found is not None
+    found = found or _parts(search.fetch(name, remotes, below=name))
+    assert found is not None
     train, test = _split(found[0], found[1]), _split(found[2], found[3])
     k = count_classes(train, test, f"data '{name}' in '{found[0].parent}'")
     return Dataset(name, train, test, k, "image", class_names=class_names[:k])

@@ -11,6 +11,7 @@ from typing import Any
 
 from wassermix.data.cifar import load_cifar10, load_cifar100
 from wassermix.data.dataset import Dataset, hold_out, shrink
+from wassermix.data.download import Progress
 from wassermix.data.folder import load_folder
 from wassermix.data.gaussians import load_gaussians
 from wassermix.data.idx import load_fashion_mnist, load_mnist
@@ -36,6 +37,7 @@ DATA: dict[str, Loader] = {
 }
 """The data sets known by name."""
 
+CONTEXT = ("path", "root", "seed", "download", "progress", "train_size")
 TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
@@ -47,6 +49,7 @@ def load_data(
     seed: int = 0,
     root: Path | None = None,
     download: bool = True,
+    progress: Progress | None = None,
     layout: Layout | None = None,
     label: str | None = None,
     test: str | None = None,
@@ -65,14 +68,15 @@ def load_data(
     ``train_size`` how many training samples to use of the rest (stratified too). ``root`` is searched
     instead of ``$WASSERMIX_DATA`` and the cache. ``seed`` fixes every random choice made here (those two,
     a test share, synthetic samples); leave it alone when a training's seed changes, so that runs stay
-    comparable. Each other option belongs to one kind of data, and the others refuse it.
+    comparable. ``progress(done, total)`` follows a download in bytes. Each other option belongs to one
+    kind of data, and the others refuse it.
     """
     loader, where = _find(str(name), root)
     given = {"layout": layout, "label": label, "test": test, "test_share": test_share, "size": size,
              "channels": channels, "test_size": test_size, "classes": classes, "dim": dim,
              "separation": separation, "sd": sd}  # fmt: skip
     options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-    context: dict[str, Any] = {"root": root, "download": download, "seed": seed}
+    context: dict[str, Any] = {"root": root, "download": download, "seed": seed, "progress": progress}
     known = inspect.signature(loader).parameters
     _refuse_unknown(str(name), options, known=list(known))
     options |= {key: value for key, value in context.items() if key in known}
@@ -115,7 +119,5 @@ def _unknown(name: str, root: Path | None) -> str:
 def _refuse_unknown(name: str, options: dict[str, Any], *, known: list[str]) -> None:
     for key in options:
         if key not in known:
-            takes = [
-                option for option in known if option not in ("path", "root", "seed", "download", "train_size")
-            ]
+            takes = [option for option in known if option not in CONTEXT]
             raise InputError(f"data '{name}' takes no option '{key}'; it takes {', '.join(takes) or 'none'}")

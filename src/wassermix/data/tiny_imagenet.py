@@ -12,9 +12,9 @@ import torch
 
 from wassermix.data.checks import count_classes
 from wassermix.data.dataset import Dataset
-from wassermix.data.download import Remote, fetch_all
+from wassermix.data.download import Progress, Remote, Search
 from wassermix.data.folder import FolderSplit, images_in
-from wassermix.data.locate import data_folders, first_existing
+from wassermix.data.locate import first_existing
 from wassermix.errors import InputError
 
 __all__ = ["load_tiny_imagenet"]
@@ -28,9 +28,11 @@ ARCHIVE = Remote(
 )
 
 
-def load_tiny_imagenet(*, root: Path | None = None, download: bool = True) -> Dataset:
+def load_tiny_imagenet(
+    *, root: Path | None = None, download: bool = True, progress: Progress | None = None
+) -> Dataset:
     """Tiny-ImageNet-200: 100,000 training and 10,000 validation images (to test on), 64x64 in colour."""
-    folder = _locate(root, download)
+    folder = _locate(Search(root, download, progress))
     where = f"data 'tiny-imagenet' in '{folder}'"
     wnids = sorted(_lines(folder / "wnids.txt"))
     number = {wnid: index for index, wnid in enumerate(wnids)}
@@ -77,16 +79,15 @@ def _lines(path: Path) -> list[str]:
         ) from error
 
 
-def _locate(root: Path | None, download: bool) -> Path:
-    places = [base / sub for base in data_folders(root) for sub in ("", "tiny-imagenet")]
+def _locate(search: Search) -> Path:
+    places = [base / sub for base in search.folders for sub in ("", "tiny-imagenet")]
     folder = first_existing(places, [FOLDER])
     if folder is not None:
         return folder
     archive = first_existing(places, [ARCHIVE.name])
-    target = data_folders(root)[-1]
+    target = search.folders[-1]
     if archive is None:
-        fetch_all("tiny-imagenet", [ARCHIVE], target, searched=data_folders(root), allowed=download)
-        archive = target / ARCHIVE.name
+        archive = search.fetch("tiny-imagenet", [ARCHIVE]) / ARCHIVE.name
     _unpack(archive, target)
     return target / FOLDER
 
