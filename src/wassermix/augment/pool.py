@@ -82,10 +82,18 @@ class Pool:
     def problems(
         self, weights: Tensor, pair_size: int, wanted: int, *, both: bool
     ) -> Iterator[tuple[int, int]]:
-        """Class pairs drawn by ``weights (k, k)`` until they give ``wanted`` samples."""
+        """Class pairs drawn by ``weights (k, k)`` until they give ``wanted`` samples.
+
+        Where all pairs weigh the same they are dealt: each comes once before any comes again.
+        """
         size = self.counts.clamp(max=pair_size)
+        possible = weights.reshape(-1).nonzero()[:, 0]
+        even = bool((weights.reshape(-1)[possible] == weights.max()).all())
         while wanted > 0:
-            drawn = choose(weights.reshape(-1), max(1, wanted // (pair_size * (1 + both))), self.generator)
+            if even:
+                drawn = possible[permutation(len(possible), self.generator)]
+            else:
+                drawn = choose(weights.reshape(-1), len(possible), self.generator)
             for flat in drawn.tolist():
                 c0, c1 = divmod(flat, len(size))
                 yield c0, c1

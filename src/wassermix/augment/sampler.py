@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -26,10 +27,11 @@ __all__ = ["GeodesicSampler", "augment_to_file"]
 class GeodesicSampler:
     """New rows between the classes of a table: ``X2, y2 = GeodesicSampler().fit_resample(X, y)``.
 
-    Numpy in, numpy out, the call of imbalanced-learn's samplers: the result is the given rows followed by
-    ``round(ratio * len(X))`` new ones, each at a random time in [0, ``t_max``] on a geodesic from its class to
-    another. With ``balance`` the classes are filled up to the largest one instead. ``labels="hard"`` keeps the
-    class that a row left; ``mix`` gives soft labels ``(n, k)`` with the columns in the order of ``classes_``.
+    Numpy in, numpy out, the call of imbalanced-learn's samplers: the given rows followed by
+    ``round(ratio * len(X))`` new ones, each at a random time in [0, ``t_max``] on a geodesic from its class
+    to another. With ``balance`` the classes are filled up to the largest one instead. ``labels="hard"`` keeps
+    the class that a row left; ``mix`` gives soft labels ``(n, k)``, columns in the order of ``classes_``.
+    Problems are smaller than ``pair_size`` where that lets every pair of classes take part.
     """
 
     def __init__(
@@ -74,12 +76,13 @@ class GeodesicSampler:
         return x, np.concatenate([kinds, self.classes_[made.y.numpy()]])
 
     def _made(self, source: _Table) -> AugmentedSet:
-        embed = EMBEDDINGS[self.embed]().fit(source.x)
+        embed, kinds = EMBEDDINGS[self.embed]().fit(source.x), len(self.classes_)
+        share = math.ceil(self.ratio * len(source) / max(1, kinds * (kinds - 1)))
         augment = GeodesicAugmenter(
-            max(2, len(self.classes_)),
+            max(2, kinds),
             embed,
             ratio=self.ratio,
-            pair_size=self.pair_size,
+            pair_size=min(self.pair_size, max(8, share)),
             entropy=self.entropy,
             t_max=self.t_max,
             labels=self.labels,
@@ -125,7 +128,7 @@ def augment_to_file(
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> AugmentedSet:
-    """The augmented set of a training split alone, as ``.npz`` with ``x, y`` (soft), ``class0, class1, t``."""
+    """The augmented set of a training split, as ``.npz`` with ``x, y`` (soft), ``class0, class1, t``."""
     if out.exists() and not overwrite:
         raise InputError(f"'{out}' exists; use --overwrite to replace it, or another --out")
     made = augment.make_set(
