@@ -139,7 +139,9 @@ def write_attack(
     (path / "attack" / "pgd-linf-8_255-20.json").write_text(json.dumps(summary))
 
 
-def write_audit(path: Path, *, skill: float = 0.8, classes: int = 4, times: int = 11, side: int = 12) -> None:
+def write_audit(
+    path: Path, *, skill: float = 0.8, classes: int = 4, times: int = 11, side: int = 12, half: bool = False
+) -> None:
     t = np.linspace(0, 1, 21)
     pairs, frames = [], []
     for source in range(classes):
@@ -154,7 +156,14 @@ def write_audit(path: Path, *, skill: float = 0.8, classes: int = 4, times: int 
         "parameters": {"entropy": 0.02, "embed": "pca", "pair_size": 64, "seed": 0},
     }
     (path / "audit" / "pairs.json").write_text(json.dumps(summary))
-    np.savez_compressed(path / "audit" / "pairs.npz", frames=np.stack(frames))
+    shown = list(range(0, len(pairs), 2)) if half else list(range(len(pairs)))
+    ends = np.array([(pairs[i]["source"], pairs[i]["target"]) for i in shown])
+    np.savez_compressed(
+        path / "audit" / "pairs.npz",
+        frames=np.stack([frames[i] for i in shown]),
+        pairs=ends,
+        t=np.linspace(0, 1, times),
+    )
 
 
 def _pair(source: int, target: int, t: np.ndarray, skill: float) -> dict[str, object]:

@@ -43,7 +43,9 @@ addEventListener("load", () => setTimeout(() => {
   seen.accuracy = set("measure", "accuracy", "change");
   seen.wide = document.documentElement.scrollWidth > innerWidth;
   seen.failures = failures;
-  const note = Object.assign(document.createElement("pre"), { id: "seen", textContent: JSON.stringify(seen) });
+  const note = document.createElement("pre");
+  note.id = "seen";
+  note.textContent = JSON.stringify(seen);
   document.body.append(note);
 }, 50));
 </script>"""

@@ -122,8 +122,24 @@ def test_pages_of_the_same_runs_are_equal(two_runs: list[Path], page_file: Path,
 def test_explorer_holds_every_pair_with_its_pictures(page: Page) -> None:
     first, second = page.data["explorer-data"]["series"]
     assert len(first["pairs"]) == len(second["pairs"]) == 12
-    assert [pair["sheet"] for pair in first["pairs"]] == [pair["sheet"] for pair in second["pairs"]]
+    assert [pair["pictures"] for pair in first["pairs"]] == [pair["pictures"] for pair in second["pairs"]]
     assert len(page.data["explorer-data"]["sheets"]) == 12  # both runs share the same pictures, stored once
+
+
+def test_runs_on_the_same_paths_share_their_pictures(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, seed=i, images=40) for i, name in enumerate("ab")]
+    write_audit(runs[0], half=True)
+    write_report(runs, tmp_path / "out.html")
+    first, second = Page((tmp_path / "out.html").read_text()).data["explorer-data"]["series"]
+    assert [pair["pictures"]["sheet"] for pair in first["pairs"]] == [
+        pair["pictures"]["sheet"] for pair in second["pairs"]
+    ]
+    other = json.loads((runs[1] / "audit" / "pairs.json").read_text())
+    other["parameters"]["embed"] = "vae"
+    (runs[1] / "audit" / "pairs.json").write_text(json.dumps(other))
+    write_report(runs, tmp_path / "out.html")
+    first, _ = Page((tmp_path / "out.html").read_text()).data["explorer-data"]["series"]
+    assert [("pictures" in pair) for pair in first["pairs"]] == [True, False] * 6
 
 
 def test_names_are_escaped_everywhere(tmp_path: Path) -> None:
@@ -132,8 +148,7 @@ def test_names_are_escaped_everywhere(tmp_path: Path) -> None:
     config = (run / "config.yaml").read_text().replace("training digits", "</script><script>alert(2)")
     (run / "config.yaml").write_text(config)
     audit = json.loads((run / "audit" / "pairs.json").read_text())
-    for pair in audit["pairs"]:
-        pair["source"] = "</script><b>"
+    audit["parameters"]["class_names"] = ["</script><b>", "&amp;", "$x", "'"]
     (run / "audit" / "pairs.json").write_text(json.dumps(audit))
     shutil.move(run, tmp_path / name)
     write_report([tmp_path / name], tmp_path / "out.html")

@@ -9,8 +9,8 @@ import numpy as np
 
 from wassermix.report.figures import mean_geodesics, pair_matrix, pair_values, predicted_shares
 from wassermix.report.markup import Safe, data_block, element, escape, join, table
+from wassermix.report.pictures import budgeted_samples, sheet
 from wassermix.report.records import Audited, PairCurve, RunRecord
-from wassermix.report.sprites import budgeted_samples, sheet
 from wassermix.report.vector import inline_svg
 
 __all__ = ["audits_of", "explorer", "film_strip", "geodesic_section"]
@@ -84,42 +84,61 @@ def weakest(audit: Audited) -> list[PairCurve]:
 
 def film_strip(audits: Mapping[str, Audited]) -> Safe:
     """Pictures along the geodesic of the weakest pair: needs no script, and prints."""
-    label, audit = next(((key, one) for key, one in audits.items() if one.frames is not None), (None, None))
-    if audit is None or audit.frames is None or audit.frame_times is None:
+    label, audit = next(((key, one) for key, one in audits.items() if one.pictures), (None, None))
+    if audit is None:
         return Safe("")
-    pair = weakest(audit)[0]
-    frames = audit.frames[audit.pairs.index(pair)][:STRIP_SAMPLES]
+    position = max(audit.pictures, key=lambda place: float(audit.pairs[place].kl.max()))
+    pair, frames = audit.pairs[position], audit.pictures[position][:STRIP_SAMPLES]
     chosen = np.unique(np.linspace(0, frames.shape[1] - 1, STRIP_TIMES).round().astype(int))
     way = f"from class {pair.source} to class {pair.target}"
-    words = f"Samples on their way {way} (t = 0 to 1), the pair on which {label} is weakest."
+    words = f"Samples on their way {way} (t = 0 to 1), where {label} is weakest."
     image = Safe(f'<img class="strip" src="{sheet(frames[:, chosen])}" alt="{escape(words)}">')
     return element("figure", image, element("figcaption", words))
 
 
-def explorer(audits: Mapping[str, Audited], series: Mapping[str, int]) -> Safe:
+def explorer(audits: Mapping[str, Audited], series: Mapping[str, int], runs: Sequence[RunRecord]) -> Safe:
     """The data of the slider; the script builds its controls from it."""
     sheets: dict[str, int] = {}
     shown = [
         {"run": label, "colour": series[label] % 8, **_series(audit, sheets, 1 / len(audits))}
         for label, audit in audits.items()
     ]
+    paths = [(runs[series[label]].data, _path(audit)) for label, audit in audits.items()]
+    for one, path in zip(shown, paths):
+        _borrow(one, [other for other, theirs in zip(shown, paths) if theirs == path])
     return data_block("explorer-data", {"series": shown, "sheets": list(sheets)})
 
 
+def _path(audit: Audited) -> str:
+    """The parameters that shape the geodesics, as opposed to those that judge a model along them."""
+    keys = ("embed", "entropy", "transport", "per_class", "seed", "class_names")
+    return repr([audit.parameters.get(key) for key in keys])
+
+
 def _series(audit: Audited, sheets: dict[str, int], budget: float) -> dict[str, Any]:
-    series: dict[str, Any] = {"pairs": [_pair_data(pair) for pair in audit.pairs]}
-    if audit.frames is not None and audit.frame_times is not None:
-        samples, pairs = budgeted_samples(audit.frames, budget)
-        series |= {
-            "times": _rounded(audit.frame_times),
-            "samples": samples,
-            "size": list(audit.frames.shape[-2:]),
-        }
-        for pair in weakest(audit)[:pairs]:
-            position = audit.pairs.index(pair)
-            picture = sheet(audit.frames[position, :samples])
-            series["pairs"][position]["sheet"] = sheets.setdefault(picture, len(sheets))
-    return series
+    pairs = [_pair_data(pair) for pair in audit.pairs]
+    if audit.pictures:
+        samples, most = budgeted_samples(audit.pictures, budget)
+        worst = sorted(audit.pictures, key=lambda place: -float(audit.pairs[place].kl.max()))
+        for place in worst[:most]:
+            frames = audit.pictures[place][:samples]
+            number = sheets.setdefault(sheet(frames), len(sheets))
+            look = {"sheet": number, "times": _rounded(audit.times), "samples": len(frames)}
+            pairs[place] |= {"pictures": look | {"size": list(frames.shape[-2:])}}
+    return {"pairs": pairs}
+
+
+def _borrow(series: dict[str, Any], others: Sequence[dict[str, Any]]) -> None:
+    """Runs audited on the same paths share their pictures, as each stores only those of its weakest pairs."""
+    known = {
+        (pair["source"], pair["target"]): pair["pictures"]
+        for other in others
+        for pair in other["pairs"]
+        if "pictures" in pair
+    }
+    for pair in series["pairs"]:
+        if (pair["source"], pair["target"]) in known:
+            pair.setdefault("pictures", known[pair["source"], pair["target"]])
 
 
 def _pair_data(pair: PairCurve) -> dict[str, Any]:

@@ -52,7 +52,7 @@
 
   const series = () => data.series[Number(run.value)];
   const chosen = () => series().pairs[Number(pair.value)];
-  const times = () => (chosen().sheet === undefined ? chosen().t : series().times);
+  const times = () => (chosen().pictures ? chosen().pictures.times : chosen().t);
   const now = () => times()[Number(slider.value)];
   const same = (one, other) => one.source === other.source && one.target === other.target;
   const at = (one, key, t) => {
@@ -116,12 +116,12 @@
     return images[number];
   };
   const drawStage = () => {
-    const number = chosen().sheet;
-    canvas.hidden = number === undefined;
-    nothing.hidden = number !== undefined;
-    if (number === undefined) return;
-    const picture = image(number);
-    const [height, width] = series().size, count = series().samples;
+    const look = chosen().pictures;
+    canvas.hidden = !look;
+    nothing.hidden = Boolean(look);
+    if (!look) return;
+    const picture = image(look.sheet);
+    const [height, width] = look.size, count = look.samples;
     const columns = count < 2 ? 1 : count < 5 ? 2 : 3, rows = Math.ceil(count / columns);
     const grow = Math.max(1, Math.round(200 / width));
     const gap = 6, stepX = width * grow + gap, stepY = height * grow + gap;
@@ -166,11 +166,18 @@
     drawChart();
     move();
   };
-  const worst = (pairs) => pairs.reduce((best, one, i) => (Math.max(...one.kl) > Math.max(...pairs[best].kl) ? i : best), 0);
+  const peak = (one) => (one.pictures ? 1e9 : 0) + Math.max(...one.kl);
+  const worst = (pairs) => pairs.reduce((best, one, i) => (peak(one) > peak(pairs[best]) ? i : best), 0);
+  const group = (label, names, wanted) => {
+    const node = make("optgroup", { label });
+    names.forEach((name, i) => { if (wanted(series().pairs[i])) node.append(make("option", { value: i }, name)); });
+    return node;
+  };
   const chooseRun = () => {
     const before = pair.options.length ? pair.options[pair.selectedIndex].textContent : null;
     const names = series().pairs.map((one) => `${one.source} → ${one.target}`);
-    pair.replaceChildren(...names.map((name, i) => make("option", { value: i }, name)));
+    const groups = [group("with pictures", names, (one) => one.pictures), group("curves only", names, (one) => !one.pictures)];
+    pair.replaceChildren(...groups.filter((node) => node.children.length));
     pair.value = names.includes(before) ? names.indexOf(before) : worst(series().pairs);
     choosePair();
   };

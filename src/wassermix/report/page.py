@@ -70,7 +70,7 @@ def build_page(runs: Sequence[RunRecord]) -> str:
         script=_part("page.js"),
         contents=_contents(sections),
         sections=join(sections, "\n"),
-        data=explorer(audits, series) if audits else "",
+        data=explorer(audits, series, runs) if audits else "",
         version=element("span", f"wassermix {version('wassermix')}"),
     )
 

@@ -6,16 +6,15 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
 from wassermix.errors import InputError
 from wassermix.files import read_json
 from wassermix.report.certificates import bare_log, read_certified
-from wassermix.report.checking import MEND, Fields
+from wassermix.report.checking import Fields
+from wassermix.report.pictures import read_pictures
 from wassermix.report.records import Attacked, Audited, Check, Floats, PairCurve, RunRecord
 
 __all__ = ["load_run", "load_runs"]
@@ -168,8 +167,14 @@ def _checks(fields: Fields) -> Iterator[Check]:
 def _audited(path: Path, fields: Fields) -> Audited:
     known = parameters(fields.values, ("pairs", "mean", "note"))
     pairs = tuple(_pair(item, known.get("class_names")) for item in fields.objects("pairs"))
-    frames, times = _frames(path.with_suffix(".npz"), len(pairs))
-    return Audited(path.stem, known, pairs, frames, times)
+    pictures, times = read_pictures(
+        path.with_suffix(".npz"), [_ends(item) for item in fields.objects("pairs")]
+    )
+    return Audited(path.stem, known, pairs, pictures, times)
+
+
+def _ends(item: Fields) -> tuple[str, str]:
+    return item.text("source"), item.text("target")
 
 
 def _class_name(number: str, names: Any) -> str:
@@ -193,27 +198,6 @@ def _pair(item: Fields, names: Any) -> PairCurve:
         worst_t=item.optional("worst_t"),
         flip_t=item.optional("flip_t"),
     )
-
-
-def _frames(path: Path, pairs: int) -> tuple[NDArray[np.uint8] | None, Floats | None]:
-    """The pictures beside an audit; vectors have none."""
-    if not path.exists():
-        return None, None
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            frames, times = stored.get("frames"), stored.get("t")
-    except (OSError, ValueError, BadZipFile) as error:
-        raise InputError(f"'{path}' cannot be read ({error}); {MEND}") from error
-    if frames is None:
-        return None, None
-    if frames.dtype != np.uint8 or frames.ndim != 6 or len(frames) != pairs or frames.shape[3] not in (1, 3):
-        raise InputError(
-            f"'{path}': frames are {frames.dtype} of shape {frames.shape}, expected uint8 of shape "
-            f"({pairs} pairs, samples, times, 1 or 3 channels, height, width); {MEND}"
-        )
-    if times is None or times.shape != frames.shape[2:3]:
-        times = np.linspace(0, 1, frames.shape[2])
-    return frames, np.asarray(times, dtype=np.float64)
 
 
 def parameters(values: Mapping[str, Any], results: tuple[str, ...]) -> dict[str, Any]:

@@ -146,9 +146,10 @@ class Audited:
     name: str
     parameters: Mapping[str, Any]
     pairs: tuple[PairCurve, ...]
-    frames: NDArray[np.uint8] | None
-    """Pictures ``(pairs, samples, times, C, H, W)``."""
-    frame_times: Floats | None
+    pictures: Mapping[int, NDArray[np.uint8]]
+    """Position among ``pairs`` -> pictures ``(samples, times, C, H, W)``; not every pair has them."""
+    times: Floats
+    """The times of the pictures."""
 
 
 @dataclass(frozen=True, eq=False)
