@@ -103,7 +103,7 @@ def read_attack(path: Path) -> AttackResult:
 
 
 def _paths(out: Path, name: str) -> tuple[Path, Path]:
-    if not name or Path(name).name != name:
+    if not name or Path(name).name != name or name.startswith("."):
         raise InputError(f"attack: the name '{name}' cannot be a file's; expected a plain word without '/'")
     return out / f"{name}.json", out / f"{name}.part"
 

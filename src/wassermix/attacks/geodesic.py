@@ -66,7 +66,7 @@ class GeodesicAttack(Attack):
     two classes, fitted on training samples; what the embedding loses of ``x`` stays as it is, so that
     ``x_0 = x``. ``targets=0`` tries all other classes, ``targets=3`` the three nearest.
 
-    >>> attack = GeodesicAttack(t_max=0.4).fit(x_train, y_train, embed=PCA(dim=64).fit(x_train))
+    >>> attack = GeodesicAttack(t_max=0.4).fit(x_train, y_train, embed=PCA(64).fit(x_train))
     """
 
     t_max: float = 0.5

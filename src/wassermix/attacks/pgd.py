@@ -127,8 +127,8 @@ class PGD(BallAttack):
 
     @property
     def label(self) -> str:
-        """``{attack}-{norm}-{eps}-{steps}``."""
-        return f"{super().label}-{self.steps}"
+        """``{attack}-{norm}-{eps}-{steps}``, with ``-r{restarts}`` where there are several."""
+        return f"{super().label}-{self.steps}" + (f"-r{self.restarts}" if self.restarts > 1 else "")
 
     def with_eps(self, eps: float) -> Self:
         """The same attack at another radius; a step that was given grows and shrinks with it."""

@@ -1,0 +1,90 @@
+"""The attack along geodesics against closed forms: one point a class, and shifted clouds."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from wassermix.attacks import GeodesicAttack, evaluate_attack
+from wassermix.embed import PCA
+from wassermix.errors import InputError
+from wassermix.streams import stream
+
+
+def by_first_entry(x):
+    """Class 0 left of zero, class 1 right of it."""
+    return torch.stack([-x[:, 0], x[:, 0]], dim=1)
+
+
+def test_towards_a_class_of_one_point_samples_flip_where_the_line_crosses_the_boundary():
+    ends = torch.tensor([[-1.0, 0.0], [2.0, 1.0]])
+    attack = GeodesicAttack(t_max=1.0, times=100, bounds=None).fit(ends, torch.tensor([0, 1]))
+    x = torch.randn(30, 2, generator=stream(0, "x"))
+    y = (x[:, 0] > 0).long()
+    far = torch.where(y == 0, 2.0, -1.0)
+    crossing = x[:, 0] / (x[:, 0] - far)  # x + t (far - x) = 0
+    result = evaluate_attack(by_first_entry, x, y, attack=attack, check=False)
+    flips = torch.tensor(result.summary["flip_t"])
+    assert torch.all(flips >= crossing - 1e-6)
+    assert torch.all(flips <= crossing + 0.01 + 1e-6)
+    x_adv = attack(by_first_entry, x, y)
+    target = torch.where(y[:, None] == 0, ends[1], ends[0])
+    torch.testing.assert_close(x_adv, torch.lerp(x, target, flips[:, None]))
+
+
+def test_between_shifted_clouds_samples_move_along_the_shift():
+    shift = torch.tensor([10.0, 0.0, 0.0])
+    z = torch.randn(60, 3, generator=stream(0, "z")) * 0.5 - shift / 2
+    x, y = torch.cat([z, z + shift]), torch.arange(120) // 60
+    attack = GeodesicAttack(t_max=0.5, times=5, bounds=None, entropy=0.001).fit(x, y)
+    x_adv = attack(by_first_entry, z, y[:60])
+    moved = x_adv - z
+    torch.testing.assert_close(moved.mean(0), shift / 2, atol=0.2, rtol=0)
+    assert moved[:, 1:].abs().mean() < 0.2
+
+
+def test_accuracy_falls_along_t_and_starts_at_the_clean_one(digits):
+    embed = PCA(20).fit(digits.x[1::2])
+    attack = GeodesicAttack(t_max=0.6, times=6, targets=3, pair_size=32)
+    attack = attack.fit(digits.x[1::2], digits.y[1::2], embed=embed)
+    result = evaluate_attack(digits.net, digits.x[::10], digits.y[::10], attack=attack)
+    curve = result.summary["curve"]
+    assert curve[0]["count"] == result.clean["count"]
+    assert curve[-1]["count"] == result.robust["count"] < curve[0]["count"]
+    counts = [point["count"] for point in curve]
+    assert counts == sorted(counts, reverse=True)
+    assert all(point["mean_accuracy"] >= point["accuracy"] - 1e-6 for point in curve)
+    assert result.parameters["embed"] == "pca"
+    assert {"eval mode", "input scale", "logits", "strength"} <= {check.name for check in result.checks}
+
+
+def test_what_the_embedding_loses_stays_with_the_image(digits):
+    embed = PCA(2).fit(digits.x)
+    attack = GeodesicAttack(t_max=1e-6, times=1, targets=1).fit(digits.x, digits.y, embed=embed)
+    moved = attack(digits.net, digits.x[:5], digits.y[:5]) - digits.x[:5]
+    assert moved.abs().max() < 1e-4
+
+
+def test_images_stay_in_the_box_and_the_nearest_classes_come_first(digits):
+    attack = GeodesicAttack(times=2, targets=1, pair_size=16).fit(digits.x, digits.y)
+    x_adv = attack(digits.net, digits.x[:20], digits.y[:20])
+    assert 0 <= x_adv.min() <= x_adv.max() <= 1
+    means = {c: cloud.mean(0) for c, cloud in attack.paths.clouds.items()}
+    for source, order in attack.paths.neighbours.items():
+        distances = [float((means[source] - means[other]).norm()) for other in order]
+        assert distances == sorted(distances)
+        assert len(order) == 9
+
+
+def test_mistakes_get_a_sentence(digits):
+    attack = GeodesicAttack()
+    with pytest.raises(InputError, match="no maps yet"):
+        attack(digits.net, digits.x[:1], digits.y[:1])
+    with pytest.raises(InputError, match="one class only"):
+        attack.fit(digits.x[:3], digits.y[:3])
+    with pytest.raises(InputError, match="class 9 has no training samples"):
+        attack.fit(digits.x[:400], digits.y[:400])(digits.net, digits.x[-1:], digits.y[-1:])
+    with pytest.raises(InputError, match="t_max is 0"):
+        GeodesicAttack(t_max=0)
+    with pytest.raises(InputError, match="times=0"):
+        GeodesicAttack(times=0)
