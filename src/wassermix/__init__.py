@@ -7,6 +7,7 @@ from wassermix.audit import performance_geodesic
 from wassermix.augment import (
     CutMix,
     GeodesicAugmenter,
+    GeodesicSampler,
     KMixup,
     ManifoldMixup,
     Mixup,
@@ -43,6 +44,7 @@ __all__ = [
     "GaussianMap",
     "Geodesic",
     "GeodesicAugmenter",
+    "GeodesicSampler",
     "GeodesicSmoothness",
     "InputError",
     "KMixup",

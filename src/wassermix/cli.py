@@ -256,12 +256,13 @@ def augment(
     data: Annotated[str, typer.Argument(help="a data set's name or path")],
     overrides: Overrides = None,
     out: Annotated[Path, typer.Option(help="the .npz file to write")] = Path("augmented.npz"),
+    run: Annotated[Path | None, typer.Option(help="search the worst times under this run's model")] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write the augmented set alone, for use in any other trainer."""
     from wassermix.commands.augment import run_augment
 
-    run_augment(data, overrides or [], out=out, overwrite=overwrite)
+    run_augment(data, overrides or [], out=out, run=run, overwrite=overwrite)
 
 
 @app.command()

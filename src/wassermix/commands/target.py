@@ -9,7 +9,6 @@ from wassermix.certify import evenly_spaced
 from wassermix.data import Dataset, Split, load_data
 from wassermix.engine import RunDir, load_dataset, make_model
 from wassermix.errors import InputError
-from wassermix.foreign import load_foreign_model
 from wassermix.modes import Classifier
 
 __all__ = ["Target", "load_target", "sample_indices"]
@@ -39,6 +38,8 @@ def load_target(
     if model is not None:
         if data is None:
             raise InputError("--model needs --data: a data set's name, an .npz, a .csv or an image folder")
+        from wassermix.foreign import load_foreign_model
+
         dataset = load_data(data)
         foreign = load_foreign_model(
             model, weights=weights, shape=dataset.shape, num_classes=dataset.num_classes

@@ -1,0 +1,52 @@
+"""``wassermix augment``: the augmented set alone, for any other trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from wassermix.augment import augment_to_file
+from wassermix.commands.console import console, counted
+from wassermix.commands.target import Target, load_target
+from wassermix.commands.train import parse_overrides
+from wassermix.config import build_config
+from wassermix.engine import build_parts
+from wassermix.errors import InputError
+
+__all__ = ["run_augment"]
+
+
+def run_augment(
+    data: str, overrides: Iterable[str], *, out: Path, run: Path | None = None, overwrite: bool = False
+) -> None:
+    """Make the set; with ``run`` at the times where that run's model is worst, else at random times."""
+    target = None if run is None else load_target(run)
+    choice = "random" if target is None else "worst"
+    base = {
+        "data": {"name": data},
+        "model": {"name": "mlp"},
+        "method": {"name": "erm"},
+        "augment": {"name": "geodesic", "choice": choice},
+    }
+    config = build_config(base, parse_overrides(overrides))
+    parts = build_parts(config)
+    if config.augment is None or not hasattr(parts.augment, "make_set"):
+        raise InputError(
+            "augment: expected the geodesic augmenter, which makes new samples; leave augment= alone"
+        )
+    with counted("augmenting") as progress:
+        made = augment_to_file(
+            parts.augment,
+            parts.data.train,
+            out,
+            model=None if target is None else target.model,
+            sigma=_noise(target),
+            seed=config.seed,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    console.print(f"{out}: {len(made)} samples (x, soft y, class0, class1, t) at {choice} times")
+
+
+def _noise(target: Target | None) -> float:
+    return 0.0 if target is None or target.sigma is None else target.sigma
