@@ -147,7 +147,7 @@ def test_the_second_address_is_tried_when_the_first_fails(server, tmp_path):
 
 
 def test_no_network_is_told_with_files_and_places(tmp_path):
-    with pytest.raises(InputError, match=r"could not be downloaded.*Put these files into"):
+    with pytest.raises(InputError, match=r"could not be downloaded.*Fetch file.bin from .* put them into"):
         get(None, tmp_path, urls=("http://127.0.0.1:9/none",))
 
 

@@ -97,6 +97,7 @@ def with_value(value):
         (np.array([["a"]] * 12), None, "expected numbers"),
         (pixels(0, 8, 8), np.zeros(0, dtype=int), "training split is empty"),
         (pixels(12, 2, 2, 2, 2), None, "expected vectors"),
+        (pixels(12, 0, 8), None, "at least one value"),
     ],
 )  # fmt: skip
 def test_bad_arrays_are_refused_with_a_reason(tmp_path, x, y, message):

@@ -87,6 +87,8 @@ def count_classes(train: Split, test: Split, where: str) -> int:
     for name, split in (("training", train), ("test", test)):
         if len(split) == 0:
             raise InputError(f"{where}: the {name} split is empty; expected at least one sample")
+    if 0 in train.shape:
+        raise InputError(f"{where}: samples have shape {train.shape}; expected at least one value each")
     if train.shape != test.shape:
         raise InputError(f"{where}: training samples have shape {train.shape}, test samples {test.shape}")
     used = train.y.unique()

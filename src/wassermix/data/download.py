@@ -80,10 +80,12 @@ def fetch_all(
             _fetch(remote, folder, progress=progress)
     except _Refused as error:
         places = " or ".join(f"'{place}'" for place in searched)
-        wanted = "; ".join(f"'{remote.name}' (from {remote.urls[0]})" for remote in files)
+        shared = "$WASSERMIX_DATA" if folder in searched else f"$WASSERMIX_DATA/{folder.name}"
+        names = ", ".join(remote.name for remote in files)
+        site = files[0].urls[0].rpartition("/")[0]
         raise InputError(
             f"data '{data}' was not found in {places} and could not be downloaded: {error}. "
-            f"Put these files into '{folder}', or a folder of that name in $WASSERMIX_DATA: {wanted}"
+            f"Fetch {names} from {site}/ and put them into '{folder}' or {shared}"
         ) from error
 
 
