@@ -65,7 +65,9 @@ def test_paired_tests_count_discordant_images(page: Page, two_runs: list[Path]) 
         p = stats.binom.cdf(min(only_first, only_second), only_first + only_second, 0.5) * 2
         assert shown[name]["only first right"] == str(only_first)
         assert shown[name]["only second right"] == str(only_second)
-        assert shown[name]["second − first (points)"] == f"{100 * (second.mean() - first.mean()):+.1f}"
+        assert shown[name][
+            "second − first (points)"
+        ] == f"{100 * (second.mean() - first.mean()):+.1f}".replace("-", "−")
         stated = shown[name]["exact p"]
         assert p < 1e-4 if stated == "< 0.0001" else abs(float(stated) - min(p, 1)) < 0.006
 
@@ -84,6 +86,8 @@ def test_set_statement_bounds_false_certificates(page: Page) -> None:
     assert "200 images at alpha 0.001: at most 0.2 false certificates are expected" in page.text
     assert stats.binom.cdf(1, 200, 0.001) >= 0.95 > stats.binom.cdf(0, 200, 0.001)
     assert "with 95% confidence no more than 1." in page.text
+    reach = 0.25 * stats.norm.ppf(stats.beta.ppf(0.001, 1000, 1))  # Clopper-Pearson for 1000 hits of 1000
+    assert f"no radius above {reach:.2f} can be proved" in page.text
 
 
 def test_every_parameter_is_on_the_page(page: Page, two_runs: list[Path]) -> None:

@@ -37,7 +37,7 @@ class Comparison:
     @property
     def gain(self) -> float:
         """Share of the second run minus share of the first."""
-        return -self.result.difference
+        return 0.0 - self.result.difference
 
     @property
     def images(self) -> int:

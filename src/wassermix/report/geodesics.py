@@ -40,7 +40,7 @@ def geodesic_section(audits: Mapping[str, Audited], series: Mapping[str, int]) -
         ),
         _figure(
             mean_geodesics(audits, "accuracy", series),
-            "Accuracy (the nearer class counts as right) along the "
+            "Accuracy (the nearer class counts as right, and at t = ½ either) along the "
             "geodesics, mean over pairs; the band holds 80% of the pairs.",
         ),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from wassermix.certify.bounds import false_certificates
+from wassermix.certify.bounds import certified_radius, false_certificates
 from wassermix.report.compare import (
     Comparison,
     attack_groups,
@@ -20,7 +20,7 @@ from wassermix.report.markup import Safe, element, escape, join, table
 from wassermix.report.records import Attacked, CertifiedSet, RunRecord
 from wassermix.report.statistics import Share
 from wassermix.report.vector import inline_svg
-from wassermix.report.wording import interval, number, p_value, percent, settings
+from wassermix.report.wording import interval, number, p_value, percent, points, settings
 
 __all__ = ["attacked_section", "certified_section", "compared_section", "headline", "overview_section"]
 
@@ -101,8 +101,8 @@ def compared_section(tests: Sequence[Comparison]) -> Safe:
             test.second,
             test.result.first_only,
             test.result.second_only,
-            f"{100 * test.gain:+.1f}",
-            f"{-100 * test.result.high:+.1f} to {-100 * test.result.low:+.1f}",
+            points(test.gain),
+            f"{points(-test.result.high)} to {points(-test.result.low)}",
             p_value(test.result.p_value),
             p_value(test.adjusted),
         ]
@@ -257,15 +257,25 @@ def _set_statement(run: RunRecord, item: CertifiedSet) -> Safe:
         f": {item.images:,} images at alpha {alpha:g}: at most {expected:g} false certificates are expected, "
         f"and with 95% confidence no more than {worst}. So of the {count:,} images certified at radius "
         f"{first:g}, at least {sure:,} ({percent(sure / item.images)} of the set) are truly robust there. "
-        f"{_spacing(item)}",
+        f"{_spacing(item)} {_reach(item)}",
     )
+
+
+def _reach(item: CertifiedSet) -> str:
+    """The radius beyond which not even n flawless draws prove anything: sigma * Phi^-1(alpha^(1/n))."""
+    values = [item.parameters.get(key) for key in ("sigma", "alpha", "n")]
+    if item.mode != "fixed" or not all(isinstance(value, int | float) for value in values):
+        return ""
+    sigma, alpha, n = (float(str(value)) for value in values)
+    reach = float(certified_radius(alpha ** (1 / n), sigma))
+    return f"With {n:,.0f} draws no radius above {reach:.2f} can be proved for any image."
 
 
 def _spacing(item: CertifiedSet) -> str:
     every = item.parameters.get("every")
     if not isinstance(every, int | float) or every <= 1:
         return ""
-    return f"The images are one in {every:.4g} of the split, evenly spaced."
+    return f"The images are one in {every:.3g} of the split, evenly spaced."
 
 
 def _share(share: Share | None) -> Safe:

@@ -20,7 +20,7 @@ from wassermix.report.compare import (
 from wassermix.report.reading import load_runs
 from wassermix.report.records import RunRecord
 from wassermix.report.statistics import Share
-from wassermix.report.wording import interval, p_value, percent, settings
+from wassermix.report.wording import interval, p_value, percent, points, settings
 
 __all__ = ["summary_rows", "summary_table"]
 
@@ -92,5 +92,5 @@ def _cell(share: Share | None) -> str:
 def _difference(row: Row, tests: Sequence[Comparison]) -> str:
     for test in tests:
         if (test.measure, test.protocol) == (row.measure, row.protocol):
-            return f"{100 * test.gain:+.1f} ({p_value(test.result.p_value)})"
+            return f"{points(test.gain)} ({p_value(test.result.p_value)})"
     return ""

@@ -8,7 +8,7 @@ from typing import Any
 from wassermix.report.records import RunRecord, component
 from wassermix.report.statistics import Share
 
-__all__ = ["interval", "number", "p_value", "percent", "setting_rows", "settings"]
+__all__ = ["interval", "number", "p_value", "percent", "points", "setting_rows", "settings"]
 
 
 def percent(value: float) -> str:
@@ -19,6 +19,11 @@ def percent(value: float) -> str:
 def interval(share: Share) -> str:
     """The 95% interval of a share, in per cent."""
     return f"{100 * share.low:.1f}–{100 * share.high:.1f}"
+
+
+def points(difference: float) -> str:
+    """A difference of shares in percentage points, with its sign."""
+    return f"{100 * difference:+.1f}".replace("-", "−").replace("+0.0", "0.0").replace("−0.0", "0.0")
 
 
 def p_value(p: float) -> str:
