@@ -57,6 +57,21 @@ def test_grid_certifies_a_null_falsely_no_more_often_than_alpha(grid: GridRule, 
     assert counts[radii >= sigmas].sum() <= ALLOWED
 
 
+@pytest.mark.parametrize(
+    ("sigmas", "n"), [(0.0, 10_000), (1.0, 10_000), (2.0, 10_000), (3.0, 20_000), (3.5, 40_000)]
+)
+def test_the_boundary_is_ever_crossed_at_a_null_no_more_often_than_alpha(sigmas: float, n: int) -> None:
+    """Without the stop for hopelessness: the guarantee holds under any stopping, the worst included."""
+    rule = GridRule(1.0, (sigmas,), n, ALPHA)
+    generator, hits, crossed, before = np.random.default_rng(5), np.zeros(PATHS, dtype=np.int64), 0, 0
+    for look, count in enumerate(rule.looks):
+        hits += generator.binomial(count - before, special.ndtr(sigmas), len(hits))
+        over = hits >= rule.needed[look, 0]
+        crossed, hits, before = crossed + int(over.sum()), hits[~over], count
+    assert crossed <= ALLOWED
+    assert crossed >= 0.02 * ALPHA * PATHS  # a boundary that is never reached would be no test
+
+
 @pytest.mark.parametrize("p", [0.02, 0.3, 0.45, 0.6, 0.8, 0.95])
 def test_grid_certifies_nothing_false_far_below_a_threshold(grid: GridRule, p: float) -> None:
     draws, hits = run(grid, p, PATHS, seed=int(100 * p))

@@ -45,12 +45,14 @@ def look_schedule(n: int) -> tuple[int, ...]:
 
 
 def _reachable(hits: Ints, draws: Ints, n: int, alpha: float) -> Floats:
-    """The bound that ``n`` draws would give at the hit rate seen so far plus two standard errors.
+    """The bound that ``n`` draws would give if the hit rate still rose as far as it plausibly may.
 
-    A guess that only decides when to stop; no guarantee rests on it.
+    The rate after ``n`` draws differs from that after ``draws`` by a standard deviation of
+    ``sqrt(p (1-p) (1/draws - 1/n))``; 1.75 of them cost the fewest draws at equal loss when MNIST's
+    published radii were simulated. A guess that only decides when to stop: no guarantee rests on it.
     """
     rate = hits / draws
-    best = np.minimum(1.0, rate + 2 * np.sqrt(rate * (1 - rate) / draws))
+    best = np.minimum(1.0, rate + 1.75 * np.sqrt(rate * (1 - rate) * (1 / draws - 1 / n)))
     return clopper_pearson_lower(best * n, n, alpha)
 
 
