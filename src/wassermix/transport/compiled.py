@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from wassermix.transport.problem import Problem, Solution
 __all__ = ["available", "solve_compiled", "warm_up"]
 
 FINE = 5e-6  # below this tolerance the rounding of a float32 kernel would show
+CACHE = 2**20  # bytes of cost matrices made at a time
 WORTH_A_THREAD = 2**21  # matrix entries: some milliseconds of work, against 0.1 ms to start threads
 
 
@@ -43,29 +45,33 @@ def warm_up() -> None:
 def precision(problem: Problem) -> tuple[torch.dtype, type[np.floating]]:
     """The types of the cost matrix and of the kernel that the tolerance calls for."""
     kernel = np.float64 if problem.tolerance < FINE else np.float32
-    coarse = kernel is np.float32 and problem.rounding() < problem.tolerance / 2
+    coarse = kernel is np.float32 and problem.fits_float32()
     return (torch.float32 if coarse else torch.float64), kernel
 
 
 def solve_compiled(problem: Problem) -> Solution:
-    """Solve all problems; the whole cost of this batch is held in memory."""
+    """Solve all problems, holding the cost of a few at a time."""
     cost_type, kernel_type = precision(problem)
-    costs = problem.cost.block(dtype=cost_type).contiguous().numpy()
-    count, n, m = costs.shape
+    (count, n), (_, m) = problem.a.shape, problem.b.shape
     a, b = problem.a.contiguous().numpy(), problem.b.contiguous().numpy()
-    rates = problem.eps.reciprocal().contiguous().numpy()
-    warm = problem.start is not None
-    f, out = np.empty((count, n)), np.empty((count, 3))
-    g = (problem.start / problem.eps[:, None]).numpy() if problem.start is not None else np.empty((count, m))
+    rates = problem.eps.reciprocal().numpy()
+    f, g, out = np.empty((count, n)), np.empty((count, m)), np.empty((count, 3))
+    if problem.start is not None:
+        g[:] = (problem.start / problem.eps[:, None]).numpy()
+    warm, together = problem.start is not None, max(1, CACHE // (n * m * cost_type.itemsize))
+    problem.cost.block(slice(0, 1), cost_type)  # what blocks share is made now, by one thread
 
     def run(which: slice) -> None:
         from wassermix.transport.kernels import solve_run
 
         kernel = np.empty((n, m), kernel_type)
-        solve_run(
-            costs[which], a[which], b[which], rates[which], f[which], g[which], kernel, out[which],
-            problem.tolerance, problem.max_iterations, warm,
-        )  # fmt: skip
+        for start in range(which.start, which.stop, together):
+            some = slice(start, min(start + together, which.stop))
+            costs = problem.cost.block(dtype=cost_type, which=some).contiguous().numpy()
+            solve_run(
+                costs, a[some], b[some], rates[some], f[some], g[some], kernel, out[some],
+                problem.tolerance, problem.max_iterations, warm,
+            )  # fmt: skip
 
     _in_threads(run, count, entries=count * n * m)
     eps = problem.eps[:, None]
@@ -82,4 +88,4 @@ def _in_threads(run: Callable[[slice], None], count: int, *, entries: int) -> No
     # that outlived a fork would leave the child waiting for threads that it does not have.
     bounds = torch.linspace(0, count, min(count, 4 * threads) + 1).long().tolist()
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(run, [slice(start, stop) for start, stop in zip(bounds, bounds[1:])]))
+        list(pool.map(run, [slice(start, stop) for start, stop in pairwise(bounds)]))

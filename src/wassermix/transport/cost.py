@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from wassermix.errors import InputError
 
 __all__ = ["Cost", "MatrixCost", "PointCost", "joint_points", "squared_distances"]
 
+ALL = slice(None)
 LARGEST = 1e280  # squared distances beyond these leave float64, or all but vanish in it
 SMALLEST = 1e-280
 
@@ -39,8 +40,13 @@ class Cost(Protocol):
     def check(self) -> None:
         """Refuse numbers that no solver could work with."""
 
-    def block(self, rows: slice = slice(None), dtype: torch.dtype = torch.float64) -> Tensor:
-        """The chosen rows of the cost matrix, ``(..., rows, m)``, without gradient."""
+    def block(
+        self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL
+    ) -> Tensor:
+        """The chosen rows of the cost matrix, ``(..., rows, m)``, without gradient.
+
+        ``which`` picks problems from a batch of one dimension.
+        """
 
     def bound(self) -> Tensor:
         """A number that no entry exceeds in size, ``(...)``."""
@@ -84,15 +90,35 @@ def squared_distances(z0: Tensor, z1: Tensor) -> Tensor:
 
     Both clouds are first moved to the middle of ``z1``, so that an offset they share costs no digits.
     """
-    middle = z1.mean(-2, keepdim=True)
-    return _distances(z0 - middle, z1 - middle)
+    left, right = _factors(_Centred.of(z0, z1, torch.promote_types(z0.dtype, z1.dtype)))
+    return (left @ right.mT).clamp_min(0)
 
 
-def _distances(x0: Tensor, x1: Tensor) -> Tensor:
-    norms = x0.square().sum(-1).unsqueeze(-1) + x1.square().sum(-1).unsqueeze(-2)
-    if x0.dim() == x1.dim() == 3 and not (x0.requires_grad or x1.requires_grad):
-        return torch.baddbmm(norms, x0, x1.mT, alpha=-2, out=norms).clamp_min_(0)
-    return (norms - 2 * x0 @ x1.mT).clamp_min(0)
+class _Centred(NamedTuple):
+    """Two clouds around the middle of the second, and their squared distances from it."""
+
+    x0: Tensor
+    x1: Tensor
+    norms0: Tensor
+    norms1: Tensor
+
+    @classmethod
+    def of(cls, z0: Tensor, z1: Tensor, dtype: torch.dtype) -> _Centred:
+        z0, z1 = z0.to(dtype), z1.to(dtype)
+        middle = z1.detach().mean(-2, keepdim=True)
+        x0, x1 = z0 - middle, z1 - middle
+        return cls(x0, x1, x0.square().sum(-1), x1.square().sum(-1))
+
+    def usual(self) -> bool:
+        """Whether float32 holds the squares without overflow or underflow."""
+        return 1e-30 < float(torch.maximum(self.norms0.amax(), self.norms1.amax())) < 1e30
+
+
+def _factors(parts: _Centred) -> tuple[Tensor, Tensor]:
+    """``[x0, |x0|^2, 1]`` and ``[-2 x1, 1, |x1|^2]``: their product is the matrix of squared distances."""
+    x0, x1, n0, n1 = parts
+    n0, n1 = n0.unsqueeze(-1), n1.unsqueeze(-1)
+    return torch.cat([x0, n0, torch.ones_like(n0)], -1), torch.cat([-2 * x1, torch.ones_like(n1), n1], -1)
 
 
 def joint_points(z: Tensor, labels: Tensor, label_weight: float, num_classes: int) -> Tensor:
@@ -132,17 +158,22 @@ class PointCost:
             )
 
     @cached_property
-    def centred(self) -> tuple[Tensor, Tensor]:
-        """Both clouds in float64 around the middle of ``z1``."""
-        z0, z1 = self.z0.double(), self.z1.double()
-        middle = z1.detach().mean(-2, keepdim=True)
-        return z0 - middle, z1 - middle
+    def _centred(self) -> _Centred:
+        if self.dtype == torch.float32 and (parts := _Centred.of(self.z0, self.z1, torch.float32)).usual():
+            return parts
+        return _Centred.of(self.z0, self.z1, torch.float64)
 
     @cached_property
-    def norms(self) -> tuple[Tensor, Tensor]:
-        """Squared distances of both clouds from the middle, ``(..., n)`` and ``(..., m)``."""
-        x0, x1 = self.centred
-        return x0.square().sum(-1), x1.square().sum(-1)
+    def _products(self) -> dict[torch.dtype, tuple[Tensor, Tensor]]:
+        return {}
+
+    def _product(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        if dtype not in self._products:
+            same = self._centred.x0.dtype == dtype
+            parts = self._centred if same else _Centred.of(self.z0, self.z1, torch.float64)
+            left, right = _factors(_Centred(*(part.detach() for part in parts)))
+            self._products[dtype] = left.to(dtype), right.to(dtype)
+        return self._products[dtype]
 
     def check(self) -> None:
         """Refuse NaN, infinities, and scales whose squares leave float64."""
@@ -178,27 +209,31 @@ class PointCost:
         """The type of the points; half precision becomes float32."""
         return torch.promote_types(torch.promote_types(self.z0.dtype, self.z1.dtype), torch.float32)
 
-    def block(self, rows: slice = slice(None), dtype: torch.dtype = torch.float64) -> Tensor:
+    def block(
+        self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL
+    ) -> Tensor:
         """The chosen rows of the cost matrix, ``(..., rows, m)``, without gradient."""
-        x0, x1 = self.centred
-        cost = _distances(x0.detach()[..., rows, :].to(dtype), x1.detach().to(dtype))
-        return cost.expand(*self.batch, *cost.shape[-2:])
+        left, right = self._product(dtype)
+        if which != ALL:
+            left, right = left[which], right[which]
+        cost = (left[..., rows, :] @ right.mT).clamp_min_(0)
+        return cost if which != ALL else cost.expand(*self.batch, *cost.shape[-2:])
 
     def bound(self) -> Tensor:
         """``(|x0| + |x1|)^2`` of the points farthest from the middle."""
-        n0, n1 = (norm.detach().amax(-1) for norm in self.norms)
+        n0, n1 = (norms.detach().amax(-1).double() for norms in self._centred[2:])
         return (n0.sqrt() + n1.sqrt()).square().expand(self.batch)
 
     def mean(self, a: Tensor, b: Tensor) -> Tensor:
         """``sum_ij a_i b_j C_ij`` from the moments of both clouds: no matrix is made."""
-        (x0, x1), (n0, n1) = self.centred, self.norms
+        x0, x1, n0, n1 = self._centred
         squares = (a * n0).sum(-1) * b.sum(-1) + (b * n1).sum(-1) * a.sum(-1)
-        middles = (a.unsqueeze(-2) @ x0) * (b.unsqueeze(-2) @ x1)
+        middles = (a.to(x0.dtype).unsqueeze(-2) @ x0) * (b.to(x1.dtype).unsqueeze(-2) @ x1)
         return (squares - 2 * middles.sum((-1, -2))).clamp_min(0)
 
     def moved(self, plan: PlanProduct) -> Tensor:
         """``sum_i r_i |x_i|^2 + sum_j c_j |y_j|^2 - 2 <x, P y> - 2 <y, P^T x>`` with the products held fixed."""
-        (x0, x1), (n0, n1) = self.centred, self.norms
+        x0, x1, n0, n1 = _Centred.of(self.z0, self.z1, torch.float64)
         r, c = plan.times(torch.ones_like(x1[..., :1])), plan.turned_times(torch.ones_like(x0[..., :1]))
         squares = (r.squeeze(-1) * n0).sum(-1) + (c.squeeze(-1) * n1).sum(-1)
         cross = (x0 * plan.times(x1.detach())).sum((-1, -2)) + (x1 * plan.turned_times(x0.detach())).sum(
@@ -212,6 +247,8 @@ class PointCost:
 
     def flat(self) -> PointCost:
         """The same problems in one batch dimension."""
+        if self.z0.dim() == 3 and self.z0.shape[0] == self.z1.shape[0] and not self.requires_grad:
+            return self
         z0, z1 = (z.detach().expand(*self.batch, *z.shape[-2:]) for z in (self.z0, self.z1))
         return PointCost(z0.reshape(-1, *z0.shape[-2:]), z1.reshape(-1, *z1.shape[-2:]))
 
@@ -267,9 +304,12 @@ class MatrixCost:
         """The type of the matrix; half precision becomes float32."""
         return torch.promote_types(self.values.dtype, torch.float32)
 
-    def block(self, rows: slice = slice(None), dtype: torch.dtype = torch.float64) -> Tensor:
+    def block(
+        self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL
+    ) -> Tensor:
         """The chosen rows, ``(..., rows, m)``, without gradient."""
-        return self.values.detach()[..., rows, :].to(dtype)
+        values = self.values.detach() if which == ALL else self.values.detach()[which]
+        return values[..., rows, :].to(dtype)
 
     def bound(self) -> Tensor:
         """The largest entry in size."""

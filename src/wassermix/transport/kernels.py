@@ -293,10 +293,13 @@ def _first_guess(cost: Any, b: Any, rate: Any, f: Any, g: Any, warm: bool) -> No
     n, m = cost.shape
     shift = np.empty(m, cost.dtype)
     if not warm:
-        g[:] = np.inf
-        for i in range(n):
+        low = cost[0].copy()
+        for i in range(1, n):
+            here = cost[i]
             for j in range(m):
-                g[j] = min(g[j], rate * cost[i, j])
+                low[j] = here[j] if here[j] < low[j] else low[j]
+        for j in range(m):
+            g[j] = rate * low[j]
     for j in range(m):
         shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -1e30
     for i in range(n):

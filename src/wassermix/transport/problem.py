@@ -44,9 +44,11 @@ class Problem:
             start=None if self.start is None else self.start[which],
         )
 
-    def rounding(self) -> float:
-        """How much the largest exponent ``C / eps`` may be off in float32."""
-        return float((self.cost.bound() / self.eps).max()) * 2.0**-24
+    def fits_float32(self) -> bool:
+        """Whether float32 costs are good for the tolerance: their rounding moves exponents ``C / eps``."""
+        bound = self.cost.bound()
+        largest = float(bound.max())
+        return 1e-30 < largest < 1e30 and float((bound / self.eps).max()) * 2.0**-24 < self.tolerance / 2
 
 
 @dataclass(frozen=True)

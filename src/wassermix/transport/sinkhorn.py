@@ -76,11 +76,13 @@ class Sinkhorn:
     ) -> Coupling:
         """As :meth:`solve`, leaving the warning about convergence to the caller."""
         flat, (n, m) = cost.flat(), cost.size
-        flat.check()
+        cost.check()
         strict = self.relax is None
         a = normalised_weights(weights0, "weights0", cost, count=n, normalise=strict)
         b = normalised_weights(weights1, "weights1", cost, count=m, normalise=strict)
-        mean = cost.mean(a, b) / (a.sum(-1) * b.sum(-1))
+        mean = cost.mean(a, b)
+        if not strict:
+            mean = mean / (a.sum(-1) * b.sum(-1))
         eps = epsilon(self.entropy, mean, absolute=self.absolute)
         rho = None if self.relax is None else epsilon(self.relax, mean.detach(), absolute=self.absolute)
         problem = Problem(
@@ -108,11 +110,12 @@ class Sinkhorn:
         compiled = self.backend == "compiled" or (
             self.backend == "auto" and available() and problem.a.device.type == "cpu"
         )
-        solver = solve_compiled if compiled and problem.rho is None else solve_dense
+        if compiled and problem.rho is None:
+            return solve_compiled(problem)
         step, count = max(1, self.memory // one), len(problem.a)
         if step >= count:
-            return solver(problem)
-        return Solution.joined([solver(problem.part(slice(k, k + step))) for k in range(0, count, step)])
+            return solve_dense(problem)
+        return Solution.joined([solve_dense(problem.part(slice(k, k + step))) for k in range(0, count, step)])
 
 
 def solve_coupling(

@@ -51,7 +51,7 @@ class Streamed:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.kind = torch.float32 if problem.rounding() < problem.tolerance / 2 else torch.float64
+        self.kind = torch.float32 if problem.fits_float32() else torch.float64
         n, m = problem.cost.size
         rows = max(1, BLOCK_BYTES // (self.kind.itemsize * m))
         self.blocks = [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
