@@ -16,7 +16,7 @@ from wassermix.attacks import (
     estimate_attack,
     make_attack,
 )
-from wassermix.commands.console import console, counted
+from wassermix.commands.console import console, counted, say
 from wassermix.commands.target import Target, sample_indices
 
 __all__ = ["AttackSettings", "run_attack"]
@@ -55,7 +55,7 @@ def run_attack(
         attack = _made(target, settings, eps)
         if dry_run:
             cost = estimate_attack(target.model, target.split, indices, attack=attack)
-            console.print(f"{attack.label}: at most {cost.passes:,} passes, {cost.minutes:.1f} minutes here")
+            say(f"{attack.label}: at most {cost.passes:,} passes, {cost.minutes:.1f} minutes here")
             continue
         with counted(f"attacking {target.folder.name}") as progress:
             result = attack_to_files(
@@ -67,7 +67,7 @@ def run_attack(
                 name=settings.name,
                 resume=resume,
                 overwrite=overwrite,
-                about={"data": target.data.name, "split": target.split_name},
+                about={"data": target.data.name, "split": target.split_name, "note": target.data.note},
                 progress=progress,
             )
         _print(result, attack.label)
@@ -100,4 +100,4 @@ def _print(result: AttackResult, label: str) -> None:
     console.print(table)
     for check in result.checks:
         if not check.passed:
-            console.print(f"check '{check.name}': {check.message}")
+            say(f"check '{check.name}': {check.message}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from wassermix.augment import augment_to_file
-from wassermix.commands.console import console, counted
+from wassermix.commands.console import counted, say
 from wassermix.commands.target import Target, load_target
 from wassermix.commands.train import parse_overrides
 from wassermix.config import build_config
@@ -45,7 +45,7 @@ def run_augment(
             overwrite=overwrite,
             progress=progress,
         )
-    console.print(f"{out}: {len(made)} samples (x, soft y, class0, class1, t) at {choice} times")
+    say(f"{out}: {len(made)} samples (x, soft y, class0, class1, t) at {choice} times")
 
 
 def _noise(target: Target | None) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 
 from wassermix.certify import Certificates, CertifySettings, certify_to_files, estimate_cost
-from wassermix.commands.console import console, counted
+from wassermix.commands.console import console, counted, say
 from wassermix.commands.target import Target, sample_indices
 from wassermix.engine import distributed
 from wassermix.errors import InputError
@@ -43,9 +43,7 @@ def run_certify(
     indices = sample_indices(target, images)
     if dry_run:
         cost = estimate_cost(target.model, target.split, indices, settings=settings)
-        console.print(
-            f"would take at most {cost.passes:,.0f} forward passes, about {cost.minutes:.1f} minutes here"
-        )
+        say(f"would take at most {cost.passes:,.0f} forward passes, about {cost.minutes:.1f} minutes here")
         return
     with distributed.process_group(), counted(f"certifying {target.folder.name}") as progress:
         certificates = certify_to_files(
@@ -71,12 +69,10 @@ def _print(certificates: Certificates, target: Target) -> None:
         table.add_row(f"{row.radius:g}", f"{row.accuracy:.1%}", f"{row.low:.1%} to {row.high:.1%}")
     console.print(table)
     if summary["acr"] is not None:
-        console.print(
-            f"average certified radius {summary['acr']:.3f} (comparable at equal mode, n and alpha only)"
-        )
+        say(f"average certified radius {summary['acr']:.3f} (comparable at equal mode, n and alpha only)")
     draws = summary["draws"]
-    console.print(
+    say(
         f"draws an image: mean {draws['mean']:.0f}, median {draws['median']:.0f}; "
         f"{summary['saving']:.1f}x fewer than fixed n"
     )
-    console.print(summary["statement"])
+    say(summary["statement"])

@@ -10,47 +10,54 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
-__all__ = ["console", "counted", "training"]
+__all__ = ["console", "counted", "say", "training"]
 
 console = Console()
 """Where results are printed; progress goes to the standard error stream, so that results can be piped."""
 
-_progress_console = Console(stderr=True)
+
+def say(sentence: str) -> None:
+    """Print one line, as long as it is: paths and commands can be copied from it."""
+    console.print(sentence, soft_wrap=True, highlight=False)
 
 
 @contextmanager
 def counted(title: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar that counts: the callback is called as ``progress(done, total)``."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=_progress_console) as bar:
+    """A bar that counts, called as ``progress(done, total)``; it appears with the first call."""
+    with _bar(MofNCompleteColumn()) as bar:
         task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+        def progress(done: int, total: int) -> None:
+            bar.start()
+            bar.update(task, completed=done, total=total)
+
+        yield progress
 
 
 @contextmanager
 def training(title: str) -> Iterator[Callable[[float, str], None]]:
-    """A bar for a training: the callback is called as ``progress(share done, line of numbers)``."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TextColumn("{task.fields[line]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=_progress_console) as bar:
+    """A bar for a training, called as ``progress(share done, line of numbers)``."""
+    with _bar(TextColumn("{task.percentage:>3.0f}%  {task.fields[line]}")) as bar:
         task = bar.add_task(title, total=1.0, line="")
-        yield lambda share, line: bar.update(task, completed=share, line=line)
+
+        def progress(share: float, line: str) -> None:
+            bar.start()
+            bar.update(task, completed=share, line=line)
+
+        yield progress
+
+
+@contextmanager
+def _bar(numbers: ProgressColumn) -> Iterator[Progress]:
+    columns = (TextColumn("{task.description}"), BarColumn(), numbers, TimeElapsedColumn())
+    bar = Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=Console(stderr=True))
+    try:
+        yield bar
+    finally:
+        bar.stop()

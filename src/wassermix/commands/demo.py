@@ -9,7 +9,7 @@ from wassermix.certify import CertifySettings
 from wassermix.commands.attack import AttackSettings, run_attack
 from wassermix.commands.audit import AuditSettings, run_audit
 from wassermix.commands.certify import run_certify
-from wassermix.commands.console import console
+from wassermix.commands.console import say
 from wassermix.commands.report import run_report
 from wassermix.commands.target import load_target
 from wassermix.commands.train import train_with_progress
@@ -31,7 +31,7 @@ CERTIFY = {"mode": "fixed", "n": 2000, "n0": 100}
 
 def run_demo(out: Path, *, overwrite: bool) -> None:
     """Train both, attack, certify and audit them, and write the page; what is done already is kept."""
-    console.print("5,000 MNIST digits: a noise baseline and the geodesic method, with equal updates")
+    say("5,000 MNIST digits: a noise baseline and the geodesic method, with equal updates")
     folders = [out / name for name in DEMO_RUNS]
     for folder, overrides in zip(folders, DEMO_RUNS.values()):
         config = build_config(load_recipe("demo"), overrides)
@@ -43,5 +43,5 @@ def run_demo(out: Path, *, overwrite: bool) -> None:
         settings = CertifySettings(sigma=sigma, mode="fixed", n=2000, n0=100)
         run_certify(target, settings, images="500", resume=not overwrite, overwrite=overwrite)
         run_audit(target, AuditSettings(), resume=not overwrite, overwrite=overwrite)
-    console.print(load_target(folders[0]).data.note)
+    say(load_target(folders[0]).data.note)
     run_report(folders, out / "report.html")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wassermix.commands.console import console
+from wassermix.commands.console import console, say
 from wassermix.report import summary_table, write_report
 
 __all__ = ["run_report"]
@@ -14,4 +14,4 @@ def run_report(runs: list[Path], out: Path) -> None:
     """Write the page, print its headline table, and say where it is."""
     write_report(runs, out)
     console.print(summary_table(runs))
-    console.print(f"report: {out.resolve()}")
+    say(f"report: {out.resolve()}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.markdown import Markdown
 
-from wassermix.commands.console import console, training
+from wassermix.commands.console import console, say, training
 from wassermix.experiments import gather, load_table, run_table, table_names, table_page
 from wassermix.files import write_json
 
@@ -16,7 +16,7 @@ __all__ = ["list_tables", "run_reproduce"]
 def list_tables() -> None:
     """Print the tables that ship with the package."""
     for name in table_names():
-        console.print(f"[bold]{name}[/]: {load_table(name).title}")
+        say(f"[bold]{name}[/]: {load_table(name).title}")
 
 
 def run_reproduce(name: str, *, rows: list[str] | None, out: Path, results: Path) -> None:
@@ -27,4 +27,4 @@ def run_reproduce(name: str, *, rows: list[str] | None, out: Path, results: Path
     record = gather(table, out / Path(name).stem, name=name)
     write_json(results / f"{Path(name).stem}.json", record)
     console.print(Markdown(table_page(record)))
-    console.print(f"written: {results / Path(name).stem}.json")
+    say(f"written: {results / Path(name).stem}.json")

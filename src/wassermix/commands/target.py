@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wassermix.certify import evenly_spaced
+from wassermix.commands.console import counted
 from wassermix.data import Dataset, Split, load_data
 from wassermix.engine import RunDir, load_dataset, make_model
 from wassermix.errors import InputError
@@ -40,14 +41,16 @@ def load_target(
             raise InputError("--model needs --data: a data set's name, an .npz, a .csv or an image folder")
         from wassermix.foreign import load_foreign_model
 
-        dataset = load_data(data)
+        with counted("downloading") as downloading:
+            dataset = load_data(data, progress=downloading)
         foreign = load_foreign_model(
             model, weights=weights, shape=dataset.shape, num_classes=dataset.num_classes
         )
         return Target(run, foreign, dataset, _split(dataset, split), split, None)
     directory = RunDir(run)
     config = directory.config()
-    dataset = load_dataset(config)
+    with counted("downloading") as downloading:
+        dataset = load_dataset(config, downloading)
     network = make_model(config, dataset)
     directory.load_weights(network)
     return Target(run, network.eval(), dataset, _split(dataset, split), split, config.sigma)

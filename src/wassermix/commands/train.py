@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from wassermix.commands.console import console, training
+from wassermix.commands.console import counted, say, training
 from wassermix.config import Config, build_config, parse_value
 from wassermix.engine import TrainState, distributed, train
 from wassermix.errors import InputError
@@ -32,12 +32,14 @@ def train_with_progress(
     config: Config, out: Path, *, resume: bool = False, overwrite: bool = False
 ) -> TrainState:
     """Train under a progress bar and print one line at the end."""
-    with training(f"training {out.name}") as progress:
-        state = train(config, out, resume=resume, overwrite=overwrite, progress=progress)
+    with counted("downloading") as downloading, training(f"training {out.name}") as progress:
+        state = train(
+            config, out, resume=resume, overwrite=overwrite, progress=progress, downloading=downloading
+        )
     if distributed.rank() == 0:
         speed = state.images / max(state.seconds, 1e-9)
         spent = f"{state.epoch} epochs, {state.updates} updates, {state.seconds:.0f} s"
-        console.print(f"{out}: {spent}, {speed:.0f} images/s")
+        say(f"{out}: {spent}, {speed:.0f} images/s")
     return state
 
 

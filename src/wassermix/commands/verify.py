@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from wassermix.certify import find_certifications, verify_file
-from wassermix.commands.console import console
+from wassermix.commands.console import say
 
 __all__ = ["run_verify"]
 
@@ -15,7 +15,7 @@ def run_verify(what: Path) -> bool:
     checked = [verify_file(path) for path in find_certifications(what)]
     for result in checked:
         verdict = "all hold" if result.holds else f"{len(result.failures)} do NOT hold"
-        console.print(f"{result.path}: {result.certificates} certificates, {verdict}")
+        say(f"{result.path}: {result.certificates} certificates, {verdict}")
         for index, problem in result.failures:
-            console.print(f"  {'summary' if index < 0 else f'image {index}'}: {problem}")
+            say(f"  {'summary' if index < 0 else f'image {index}'}: {problem}")
     return all(result.holds for result in checked)

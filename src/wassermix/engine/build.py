@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from wassermix.embed import Embedding, fit_rows, load_embedding
 from wassermix.errors import InputError
 from wassermix.methods import Method, compatible
 from wassermix.models import build_model
+
+Progress = Callable[[int, int], None]
 
 __all__ = ["Parts", "build_parts", "device_of", "load_dataset", "make_model"]
 
@@ -32,12 +35,14 @@ class Parts:
     embed: Embedding | None
 
 
-def build_parts(config: Config, *, embedding_file: Path | None = None) -> Parts:
+def build_parts(
+    config: Config, *, embedding_file: Path | None = None, downloading: Progress | None = None
+) -> Parts:
     """Everything a config names, ready to train; what cannot be combined is refused here.
 
     ``embedding_file`` is read instead of fitting the embedding again, where it exists.
     """
-    data = load_dataset(config)
+    data = load_dataset(config, downloading)
     embed = _embedding(config, data, embedding_file) if config.embed is not None else None
     context = {"num_classes": data.num_classes, "shape": data.shape, "embed": embed}
     method = _made("method", config.method, context)
@@ -49,9 +54,9 @@ def build_parts(config: Config, *, embedding_file: Path | None = None) -> Parts:
     return Parts(data, make_model(config, data), method, augment, regularizer, embed)
 
 
-def load_dataset(config: Config) -> Dataset:
-    """The data that a config names."""
-    return load_data(config.data["name"], **_options(config.data))
+def load_dataset(config: Config, progress: Progress | None = None) -> Dataset:
+    """The data that a config names; ``progress`` follows a download where one is needed."""
+    return load_data(config.data["name"], progress=progress, **_options(config.data))
 
 
 def make_model(config: Config, data: Dataset) -> nn.Module:

@@ -55,6 +55,7 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     progress: Progress | None = None,
+    downloading: Callable[[int, int], None] | None = None,
 ) -> TrainState:
     """Train what ``config`` says into the run directory ``out``.
 
@@ -62,7 +63,9 @@ def train(
     run: every random stream is seeded by (seed, purpose, epoch, rank), and a checkpoint closes each epoch.
     """
     run = RunDir(out)
-    parts = build_parts(config, embedding_file=run.embedding_file if resume else None)
+    parts = build_parts(
+        config, embedding_file=run.embedding_file if resume else None, downloading=downloading
+    )
     if distributed.rank() == 0:
         run.prepare(config, resume=resume, overwrite=overwrite)
         if parts.embed is not None:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from wassermix import labels
 from wassermix.data import Split
+from wassermix.data.splits import is_streamed
 
 __all__ = ["UnionSplit"]
 
@@ -19,6 +20,7 @@ class UnionSplit:
     def __init__(self, real: Split, augmented: Any, num_classes: int) -> None:
         self.real, self.augmented, self.num_classes = real, augmented, num_classes
         self.shape = real.shape
+        self.streamed = is_streamed(real)
         self.y = torch.cat([real.y, augmented.class0.long()])
 
     def __len__(self) -> int:

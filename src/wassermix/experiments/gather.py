@@ -56,7 +56,8 @@ def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
     if table.certify is not None:
         summary, rows = read_json(certified[0]), read_log(certified[0].with_suffix(".tsv"))
         found |= {"certified": summary["certified"], "acr": summary["acr"]}
-        found["radius"] = [float(r) * bool(c) for r, c in zip(rows.radius, rows.correct)]
+        assert rows.correct is not None  # our own files always say
+        found["radius"] = (rows.radius * rows.correct).tolist()
     if attacked:
         found["attacks"] = [read_json(path) for path in attacked]
     return found
