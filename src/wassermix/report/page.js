@@ -1,4 +1,13 @@
 "use strict";
+// On paper nothing can be opened, so everything is.
+(() => {
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    closed.forEach((one) => { one.open = true; });
+  });
+  addEventListener("afterprint", () => closed.forEach((one) => { one.open = false; }));
+})();
 // The slider: one place on a geodesic, shown as pictures, as a point on the model's curve, and as what it predicts.
 (() => {
   const block = document.getElementById("explorer-data");
