@@ -217,11 +217,11 @@ def test_vectors_without_pictures_still_get_curves(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_large_audit_stays_mailable(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("classes", "side"), [(12, 64), (40, 4)])
+def test_a_large_audit_stays_mailable(classes: int, side: int, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", images=40)
-    write_audit(run, classes=12, times=21, side=64)
-    size = write_report([run], tmp_path / "out.html").bytes
-    assert size < 12 * 2**20
+    write_audit(run, classes=classes, times=21, side=side)
+    assert write_report([run], tmp_path / "out.html").bytes < 12 * 2**20
 
 
 def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from typing import Literal
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -35,6 +37,8 @@ SERIES = ("#0072b3", "#d55e01", "#009e74", "#cc79a8", "#e69f01", "#56b4ea", "#8c
 """Okabe and Ito's colours, told apart with any colour vision; each is unique so a page can restyle it."""
 DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 WIDTH, HEIGHT = 5.4, 3.5
+MANY_CLASSES = 12
+"""Beyond this the cells of a matrix are too small for numbers."""
 
 
 @dataclass(frozen=True)
@@ -113,37 +117,40 @@ def predicted_shares(audit: Audited) -> Figure:
 
 
 def pair_values(pair: PairCurve) -> dict[str, float]:
-    """The numbers of one pair that a matrix can show."""
-    return {
-        "total_variation": pair.total_variation,
-        "accuracy": float(np.trapezoid(pair.accuracy, pair.t) / (pair.t[-1] - pair.t[0]))
-        if len(pair.t) > 1
-        else float(pair.accuracy[0]),
-        "kl": float(pair.kl.max()),
-    }
+    """The numbers of one pair that a matrix can show; accuracy is the mean over t, KL its highest value."""
+    widths = np.diff(pair.t)
+    middle = (pair.accuracy[1:] + pair.accuracy[:-1]) / 2
+    mean = float((widths * middle).sum() / widths.sum()) if len(widths) else float(pair.accuracy[0])
+    return {"total_variation": pair.total_variation, "accuracy": mean, "kl": float(pair.kl.max())}
 
 
-def pair_matrix(audit: Audited, measure: str = "total_variation", *, top: float | None = None) -> Figure:
-    """A heat map of ``measure`` (total_variation, accuracy or kl), rows the source, columns the target."""
+def pair_matrix(
+    audit: Audited, measure: str = "total_variation", scale: tuple[float, float] | None = None
+) -> Figure:
+    """A heat map of ``measure`` (total_variation, accuracy or kl), rows the source, columns the target.
+
+    ``scale`` holds the values at the ends of the colours, so that several matrices can share them.
+    """
     classes = sorted({name for pair in audit.pairs for name in (pair.source, pair.target)}, key=_natural)
+    place = {name: position for position, name in enumerate(classes)}
     grid = np.full((len(classes), len(classes)), np.nan)
     for pair in audit.pairs:
-        grid[classes.index(pair.source), classes.index(pair.target)] = pair_values(pair)[measure]
-    upper = top or max(float(np.nanmax(grid)), 1e-9)
+        grid[place[pair.source], place[pair.target]] = pair_values(pair)[measure]
+    low, high = scale or (float(np.nanmin(grid)), float(np.nanmax(grid)))
     figure = Figure(figsize=(WIDTH, WIDTH * 0.86), layout="constrained")
     figure.patch.set_alpha(0)
     axes = figure.add_subplot()
-    colours = colormaps["cividis_r" if measure == "accuracy" else "cividis"]
     mesh = axes.pcolormesh(
-        np.ma.masked_invalid(grid), cmap=colours, vmin=0, vmax=upper, edgecolors=PAPER, lw=0.8
+        np.ma.masked_invalid(grid),
+        cmap=colormaps["cividis_r" if measure == "accuracy" else "cividis"],
+        norm=Normalize(low, max(high, low + 1e-9)),
+        edgecolors=PAPER if len(classes) <= MANY_CLASSES else "none",
+        lw=0.8,
+        rasterized=len(classes) > MANY_CLASSES,
     )
-    _label_cells(axes, grid, upper, colours)
-    axes.invert_yaxis()
-    names = [_plain(name) for name in classes]
-    axes.set_xticks(np.arange(len(classes)) + 0.5, names, rotation=0 if _short(classes) else 60)
-    axes.set_yticks(np.arange(len(classes)) + 0.5, names)
-    _dress(axes, "target class", "source class")
-    axes.grid(False)
+    if len(classes) <= MANY_CLASSES:
+        _label_cells(axes, grid, mesh)
+    _label_classes(axes, classes)
     bar = figure.colorbar(mesh, ax=axes, shrink=0.9)
     bar.ax.tick_params(colors=INK, labelsize=9, length=0)
     bar.outline.set_visible(False)
@@ -220,23 +227,27 @@ def _legend(axes: Axes) -> None:
     )
 
 
-def _label_cells(axes: Axes, grid: Floats, upper: float, colours: object) -> None:
-    """A number in each cell where there is room; black or white, whichever stands out."""
-    if len(grid) > 12:
-        return
+def _label_cells(axes: Axes, grid: Floats, mesh: QuadMesh) -> None:
+    """A number in each cell; black or white, whichever stands out."""
     for (row, column), value in np.ndenumerate(grid):
         if np.isfinite(value):
-            red, green, blue, _ = colours(value / upper)  # type: ignore[operator]
+            red, green, blue, _ = mesh.to_rgba(np.asarray(value))
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
-            axes.text(
-                column + 0.5,
-                row + 0.5,
-                f"{value:.2f}",
-                ha="center",
-                va="center",
-                fontsize=7.5,
-                color="#ffffff" if dark else "#000000",
-            )
+            colour = "#ffffff" if dark else "#000000"
+            place = (column + 0.5, row + 0.5)
+            axes.text(*place, f"{value:.2f}", ha="center", va="center", fontsize=7.5, color=colour)
+
+
+def _label_classes(axes: Axes, classes: Sequence[str]) -> None:
+    """Names along both sides; of very many classes only some."""
+    every = -(-len(classes) // 20)
+    names = [_plain(name) for name in classes[::every]]
+    places = np.arange(len(classes))[::every] + 0.5
+    axes.invert_yaxis()
+    axes.set_xticks(places, names, rotation=0 if sum(map(len, names)) <= 40 else 60)
+    axes.set_yticks(places, names)
+    _dress(axes, "target class", "source class")
+    axes.grid(False)
 
 
 def _plain(label: str) -> str:
@@ -246,7 +257,3 @@ def _plain(label: str) -> str:
 
 def _natural(name: str) -> tuple[int, str]:
     return (int(name), "") if name.isdigit() else (10**9, name)
-
-
-def _short(classes: Sequence[str]) -> bool:
-    return max(map(len, classes)) * len(classes) <= 40

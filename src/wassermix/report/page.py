@@ -14,8 +14,9 @@ from typing import Any
 from wassermix.files import write_text
 from wassermix.report.compare import comparisons
 from wassermix.report.explanations import ATTACKS, CERTIFICATES, GEODESICS, MORPH, TESTS
+from wassermix.report.explorer import explorer
 from wassermix.report.figures import training_curves
-from wassermix.report.geodesics import audits_of, explorer, film_strip, geodesic_section
+from wassermix.report.geodesics import audits_of, film_strip, geodesic_section
 from wassermix.report.markup import Safe, details, element, join, table
 from wassermix.report.reading import load_runs
 from wassermix.report.records import Audited, RunRecord
