@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import copy
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from wassermix import labels as labelling
 from wassermix.embed import Embedding, Pixel
 from wassermix.errors import InputError
 from wassermix.transport import BarycentricMap, Coupling, TransportMap
 
-__all__ = ["Geodesic", "Labels", "PathPoint"]
+__all__ = ["Geodesic", "Labels", "PathPoint", "value_and_velocity"]
 
 Labels = Literal["mix", "side", "hard"]
 LABELS: tuple[Labels, ...] = ("mix", "side", "hard")
@@ -45,7 +48,7 @@ class PathPoint:
     @cached_property
     def dx(self) -> Tensor:
         """The decoded velocity ``d psi(z_t) / dt (n, *shape)``, by forward differentiation of the decoder."""
-        return torch.func.jvp(self.embed.decode, (self.z,), (self.dz,))[1]  # type: ignore[no-any-return]
+        return value_and_velocity(self.embed.decode, self.z, self.dz)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +97,8 @@ class Geodesic:
         ``x1`` to ``x0`` at ``1-t`` has the same samples and labels as this one at ``t``.
         """
         _require_labels(labels)
+        if len(x0) == 0 or len(x1) == 0:
+            raise InputError(f"a geodesic needs samples of both classes; got {len(x0)} and {len(x1)}")
         embed = Pixel().fit(torch.cat([x0[:1], x1[:1]])) if embed is None else embed
         z0, z1 = embed.encode(x0), embed.encode(x1)
         kinds = num_classes or max(_count(y0), _count(y1))
@@ -161,8 +166,6 @@ class Geodesic:
         labels: Labels,
         num_classes: int,
     ) -> Geodesic:
-        if len(z0) == 0 or len(z1) == 0:
-            raise InputError(f"a geodesic needs samples of both classes; got {len(z0)} and {len(z1)}")
         image = transport.fit(z0, z1).map(z0)
         first = _labels(ends[0], len(z0), num_classes, like=z0)
         last = _mapped_labels(ends[1], z0, transport, num_classes=num_classes, count=len(z1))
@@ -265,3 +268,21 @@ def _mapped_labels(
             "labels of several classes at the end need as many samples at the start, or one class"
         )
     return target
+
+
+def value_and_velocity(
+    function: Callable[[Tensor], Tensor], point: Tensor, velocity: Tensor
+) -> tuple[Tensor, Tensor]:
+    """``f(p)`` and ``f'(p) v``, both still differentiable; 0 where ``f`` does not depend on ``p``."""
+    _first_use()
+    with forward_ad.dual_level():
+        value, moved = forward_ad.unpack_dual(function(forward_ad.make_dual(point, velocity)))
+    return value, torch.zeros_like(value) if moved is None else moved
+
+
+@cache
+def _first_use() -> None:
+    """PyTorch loads its forward rules at the first dual number, with a deprecation warning of its own."""
+    with warnings.catch_warnings(), forward_ad.dual_level():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        forward_ad.make_dual(torch.zeros(1), torch.zeros(1))

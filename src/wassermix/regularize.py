@@ -8,11 +8,10 @@ from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
 from wassermix.embed import Embedding
 from wassermix.errors import InputError
-from wassermix.geodesic import Geodesic, Labels, PathPoint
+from wassermix.geodesic import Geodesic, Labels, PathPoint, value_and_velocity
 from wassermix.modes import Classifier
 
 __all__ = ["REGULARIZERS", "GeodesicSmoothness", "LabelledRows", "geodesic_smoothness", "path_risk"]
@@ -217,9 +216,9 @@ def _derivative(
     generator: torch.Generator | None,
 ) -> Tensor:
     times = _uniform(points, generator).to(path.start)
-    with forward_ad.dual_level():
-        _, dual = _forward(net, path, forward_ad.make_dual(times, torch.ones_like(times)), noise)
-        outputs, velocity = forward_ad.unpack_dual(dual)
+    outputs, velocity = value_and_velocity(
+        lambda moving: _forward(net, path, moving, noise)[1], times, torch.ones_like(times)
+    )
     point = _stacked(path, times)
     y = _widened(point.y, outputs).detach().requires_grad_()
     outputs = outputs if outputs.requires_grad else outputs.detach().requires_grad_()
@@ -232,9 +231,9 @@ def _derivative(
     return (speed.reshape(points, -1) @ path.weights.to(speed)).abs().mean()
 
 
-def _product(gradient: Tensor | None, velocity: Tensor | None, outputs: Tensor) -> Tensor:
-    """``<gradient, velocity>`` for each sample; 0 where the loss or the output does not move."""
-    if gradient is None or velocity is None:
+def _product(gradient: Tensor | None, velocity: Tensor, outputs: Tensor) -> Tensor:
+    """``<gradient, velocity>`` for each sample; 0 where the loss does not depend on this."""
+    if gradient is None:
         return outputs.new_zeros(len(outputs))
     return (gradient * velocity).reshape(len(outputs), -1).sum(dim=1)
 

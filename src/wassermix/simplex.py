@@ -98,8 +98,8 @@ def worst_weights(
             point = surface.at(w)
             value = score(point.x, point.y).mean()
             slope = torch.autograd.grad(value, w)[0]
-        if float(value) > top:
-            best, top = w.detach(), float(value)
+        if float(value.detach()) > top:
+            best, top = w.detach(), float(value.detach())
         move = slope - slope.mean()
         w = (w.detach().log() + rate / (1 + step) * move / move.abs().max().clamp_min(1e-12)).softmax(dim=0)
     return best, top

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Self
 
 from torch import Tensor, nn
 
@@ -22,6 +23,12 @@ class EncoderDecoder(Embedding):
         for part in (encoder, decoder):
             if isinstance(part, nn.Module):
                 part.eval()
+
+    def restore(self, tensors: Mapping[str, Tensor], shape: tuple[int, ...]) -> Self:
+        """Load weights into the modules among the two parts."""
+        self.shape = tuple(shape)
+        self.load_state_dict(dict(tensors))
+        return self
 
     def encode(self, x: Tensor) -> Tensor:
         """``encoder(x)``, flattened to ``(n, d)``."""

@@ -106,8 +106,9 @@ class VAE(Embedding):
             raise InputError(f"a vae takes square images, side divisible by 4; got {shape}; use embed=pca")
         self.shape = shape
         generator = stream(self.seed, "vae weights")
-        self.encoder = _encoder(shape, self.width, 2 * self.size)
-        self.decoder = _decoder(shape, self.width, self.size)
+        with torch.random.fork_rng(devices=[]):  # layers draw weights from the global state, unasked
+            self.encoder = _encoder(shape, self.width, 2 * self.size)
+            self.decoder = _decoder(shape, self.width, self.size)
         for layer in self.modules():
             if isinstance(layer, (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)):
                 nn.init.kaiming_uniform_(layer.weight, a=5**0.5, generator=generator)
