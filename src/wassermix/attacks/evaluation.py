@@ -18,7 +18,16 @@ from wassermix.labels import hard
 from wassermix.modes import Classifier, evaluating
 from wassermix.streams import stream
 
-__all__ = ["AttackResult", "Samples", "attack_curve", "evaluate_attack", "judge_block"]
+__all__ = [
+    "CHECKED_IMAGES",
+    "AttackResult",
+    "Samples",
+    "attack_curve",
+    "evaluate_attack",
+    "gather_result",
+    "joined",
+    "judge_block",
+]
 
 Progress = Callable[[int, int], None]
 
@@ -128,7 +137,7 @@ def gather_result(
     beside: bool = False,
 ) -> AttackResult:
     """Put flags, parameters and the sanity checks together."""
-    few = indices[found.clean][:CHECKED_IMAGES]
+    few = _spread(indices[found.clean], CHECKED_IMAGES)
     checks: tuple[Check, ...] = ()
     if check:
         x, y = _fetch(model, samples, few)
@@ -221,6 +230,13 @@ def _evaluate(
             )
         )
     return results
+
+
+def _spread(indices: Tensor, count: int) -> Tensor:
+    """At most ``count`` of the indices, evenly spaced: data sorted by class give some of each."""
+    if len(indices) <= count:
+        return indices
+    return indices[torch.arange(count) * len(indices) // count]
 
 
 def _fetch(model: Classifier, samples: Samples, indices: Tensor) -> tuple[Tensor, Tensor]:
