@@ -46,11 +46,17 @@ def write_config(path: Path, *, seed: int = 0) -> None:
     (path / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
 
 
+def loss(epoch: int, skill: float) -> float:
+    return 2.3 * 0.6**epoch + 0.3 * (1 - skill)
+
+
 def write_metrics(path: Path, *, updates: int = 640, skill: float = 0.8) -> None:
     lines = [
         {
             "epoch": epoch,
-            "losses": {"ce": 2.3 * 0.6**epoch + 0.3 * (1 - skill)},
+            "loss": {"total": loss(epoch, skill), "ce": loss(epoch, skill)},
+            "accuracy_on": "test",
+            "passes": updates * epoch * 16,
             "accuracy": 1 - 0.9 * 0.5**epoch * (1.2 - skill),
             "updates": updates * epoch // 8,
             "seconds": 1.5,

@@ -78,6 +78,7 @@ def test_overview_names_how_each_run_was_trained(page: Page) -> None:
     assert dict(zip(head, second))["regularizer"] == "geodesic, weight 0.1"
     assert dict(zip(head, second))["method"] == "gaussian, sigma 0.25"
     assert dict(zip(head, first))["updates"] == "640"
+    assert dict(zip(head, first))["passes"] == f"{640 * 8 * 16:,}"
     assert "same number of updates" in page.text
     assert "training digits of MNIST, not comparable" in page.text
 
@@ -144,6 +145,12 @@ def test_runs_on_the_same_paths_share_their_pictures(tmp_path: Path) -> None:
     write_report(runs, tmp_path / "out.html")
     first, _ = Page((tmp_path / "out.html").read_text()).data["explorer-data"]["series"]
     assert [("pictures" in pair) for pair in first["pairs"]] == [True, False] * 6
+
+
+def test_training_curves_say_what_they_show(page: Page) -> None:
+    assert "loss.ce over the epochs." in page.text
+    assert "loss.total" not in page.text  # the total of one term is that term
+    assert "accuracy over the epochs, watched on some test samples under one draw" in page.text
 
 
 def test_names_are_escaped_everywhere(tmp_path: Path) -> None:

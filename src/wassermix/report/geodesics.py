@@ -48,7 +48,7 @@ def geodesic_section(audits: Mapping[str, Audited], series: Mapping[str, int]) -
         for label, audit in audits.items()
     ]
     weak = [element("h3", "Where each model is weakest"), weakest_table(audits)]
-    return join([_grid(means), _grid(shares), *weak, *(_matrices(audits, key) for key in MATRICES)])
+    return join([_grid(means + shares), *weak, *(_matrices(audits, key) for key in MATRICES)])
 
 
 def _matrices(audits: Mapping[str, Audited], measure: str) -> Safe:

@@ -151,14 +151,29 @@ def _lead(text: str) -> Safe:
 def _training(runs: Sequence[RunRecord]) -> Safe:
     lines = {run.name: run.metrics for run in runs if run.metrics}
     places = {run.name: place for place, run in enumerate(runs)}
-    keys = dict.fromkeys(key for one in lines.values() for line in one for key in line)
-    shown = [key for key in keys if not key.startswith(QUIET)][:PANELS]
     figures = []
-    for key in shown:
-        words = f"{key} over the epochs."
+    for key in _panels([line for one in lines.values() for line in one])[:PANELS]:
+        words = f"{key} over the epochs{_watched(runs) if key == 'accuracy' else ''}."
         picture = inline_svg(training_curves(lines, key, places), f"Training: {words}")
         figures.append(element("figure", picture, element("figcaption", words)))
     return element("div", *figures, attributes={"class": "grid"}) if figures else Safe("")
+
+
+def _panels(lines: Sequence[Mapping[str, float]]) -> list[str]:
+    """The numbers worth a picture; of two that never differ, such as a total of one term, only the second."""
+    keys = [key for key in dict.fromkeys(key for line in lines for key in line) if not key.startswith(QUIET)]
+    distinct = {tuple(line.get(key) for line in lines): key for key in keys}
+    return [key for key in keys if key in distinct.values()]
+
+
+def _watched(runs: Sequence[RunRecord]) -> str:
+    """What the accuracy of a training is: a quick look, not a result."""
+    splits = sorted({run.watched for run in runs if run.watched})
+    return (
+        f", watched on some {' and '.join(splits)} samples under one draw of the training noise"
+        if splits
+        else ""
+    )
 
 
 def _parameters(run: RunRecord) -> Safe:

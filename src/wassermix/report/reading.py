@@ -43,17 +43,18 @@ def load_run(path: Path, name: str | None = None) -> RunRecord:
         raise InputError(
             f"'{path}' holds neither config.yaml nor certify/, attack/ or audit/; expected a run directory"
         )
-    config, evaluations = _config(path / "config.yaml"), list(_evaluations(path))
+    config, lines = _config(path / "config.yaml"), _metrics(path / "metrics.jsonl")
     return RunRecord(
         name,
         path,
         config=config,
-        metrics=_metrics(path / "metrics.jsonl"),
+        metrics=tuple(_flat(line) for line in lines),
         certified=_each(path / "certify", read_certified),
         attacked=_each(path / "attack", _attacked),
         audited=_each(path / "audit", _audited),
-        notes=_notes([config, *evaluations]),
+        notes=_notes([config, *_evaluations(path)]),
         warnings=tuple(_unfinished(path)),
+        watched=str(lines[-1].get("accuracy_on", "")) if lines else "",
     )
 
 
@@ -98,11 +99,11 @@ def _config(path: Path) -> Mapping[str, Any]:
     return Fields(value, path).values
 
 
-def _metrics(path: Path) -> tuple[Mapping[str, float], ...]:
+def _metrics(path: Path) -> list[Mapping[str, Any]]:
     if not path.exists():
-        return ()
+        return []
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]  # what follows the last newline is half a line
-    return tuple(_flat(_line(line, path, number)) for number, line in enumerate(lines, 1) if line.strip())
+    return [_line(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
 
 
 def _line(line: str, path: Path, number: int) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +164,9 @@ class RunRecord:
     attacked: tuple[Attacked, ...] = ()
     audited: tuple[Audited, ...] = ()
     notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
+    watched: str = ""
+    """The split on which the training watched its accuracy."""
 
     @property
     def is_log(self) -> bool:
@@ -185,8 +187,15 @@ class RunRecord:
     @property
     def updates(self) -> int | None:
         """How many optimiser updates were made, as the last line of the metrics says."""
-        last = self.metrics[-1] if self.metrics else {}
-        found = next((last[key] for key in ("updates", "update", "steps", "step") if key in last), None)
+        return self._last("updates")
+
+    @property
+    def passes(self) -> int | None:
+        """How many forward and backward passes of a sample the training cost."""
+        return self._last("passes")
+
+    def _last(self, key: str) -> int | None:
+        found = self.metrics[-1].get(key) if self.metrics else None
         return None if found is None else int(found)
 
 

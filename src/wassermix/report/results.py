@@ -52,7 +52,7 @@ def headline(runs: Sequence[RunRecord], tests: Sequence[Comparison]) -> Safe:
 def overview_section(runs: Sequence[RunRecord]) -> Safe:
     """A row a run: how it was trained, and its clean, attacked and certified accuracy at a glance."""
     columns = [*_attack_columns(runs), *_certified_columns(runs)]
-    head = ["run", "method", "augment", "regularizer", "updates", "clean accuracy"]
+    head = ["run", "method", "augment", "regularizer", "updates", "passes", "clean accuracy"]
     rows = [
         [
             _run_label(runs, run),

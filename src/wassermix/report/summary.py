@@ -32,7 +32,7 @@ def summary_table(runs: Sequence[Path]) -> Table:
     for position, name in enumerate(head):
         shown.add_column(Text(name), justify="left" if position == 0 else "right", overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(cell) for cell in row), end_section=row[0] == "updates")
+        shown.add_row(*(Text(cell) for cell in row), end_section=row[0] == "passes")
     return shown
 
 
@@ -55,7 +55,7 @@ class Row:
 
 
 def _setting_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
-    for key in ("method", "augment", "regularizer", "updates"):
+    for key in settings(runs[0]):
         yield Row([key, *(settings(run)[key] for run in runs)])
 
 

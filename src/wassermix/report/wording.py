@@ -47,9 +47,9 @@ def number(value: Any) -> str:
 
 
 def settings(run: RunRecord) -> dict[str, str]:
-    """How a run was trained: method, augment, regularizer, updates."""
+    """How a run was trained: method, augment, regularizer, updates, passes of a sample."""
     if run.is_log:
-        return dict.fromkeys(("method", "augment", "regularizer", "updates"), "not in the log")
+        return dict.fromkeys(("method", "augment", "regularizer", "updates", "passes"), "not in the log")
     method, sigma = component(run.config, "method"), _option(run.config, "method", "sigma")
     weight = _option(run.config, "regularizer", "weight")
     smooth = component(run.config, "regularizer") if weight != 0 else None
@@ -59,7 +59,8 @@ def settings(run: RunRecord) -> dict[str, str]:
         "regularizer": f"{smooth}{f', weight {weight:g}' if weight is not None else ''}"
         if smooth
         else "none",
-        "updates": "unknown" if run.updates is None else f"{run.updates:,}",
+        "updates": "–" if run.updates is None else f"{run.updates:,}",
+        "passes": "–" if run.passes is None else f"{run.passes:,}",
     }
 
 
