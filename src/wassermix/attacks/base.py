@@ -134,9 +134,9 @@ class BallAttack(Attack):
         """Check what can be checked before an input is seen."""
         object.__setattr__(self, "eps", parse_number(self.eps))  # a config may say "8/255"
         check_norm(self.norm)
-        self._check_eps(dimension=1 if self.norm == "linf" else 10**12)
+        self._check_eps(None)
 
-    def _check_eps(self, dimension: int) -> None:
+    def _check_eps(self, dimension: int | None) -> None:
         check_eps(self.eps, self.norm, bounds=self.bounds, dimension=dimension, allow_any=self.allow_any_eps)
 
     def check(self, x: Tensor, y: Tensor) -> None:

@@ -169,13 +169,15 @@ class GeodesicAttack(Attack):
     def _walk(self, model: Classifier, x: Tensor, y: Tensor) -> Iterator[tuple[int, Tensor, Tensor]]:
         """Every time with every target, nearest times first: the moved samples and their margins."""
         paths, label = self._fitted(), hard(y)
+        home = next(iter(paths.clouds.values())).device  # the maps may live elsewhere than the model
         with torch.no_grad():
-            z = paths.embed.encode(x)
-            rest = x - paths.embed.decode(z)
+            z = paths.embed.encode(x.to(home))
+            rest = x.to(home) - paths.embed.decode(z)
             ends = [self._ends(z, label, slot) for slot in range(self._slots())]
             for step, t in enumerate(self.grid):
                 for end in ends:
-                    x_t = self.confine(x, rest + paths.embed.decode(torch.lerp(z, end, t)))
+                    moved = rest + paths.embed.decode(torch.lerp(z, end, t))
+                    x_t = self.confine(x, moved.to(x.device))
                     yield step, x_t, margin(model(x_t), label)
 
     def _ends(self, z: Tensor, label: Tensor, slot: int) -> Tensor:
@@ -184,7 +186,7 @@ class GeodesicAttack(Attack):
         for source in label.unique().tolist():
             if source not in paths.clouds:
                 raise InputError(f"geodesic attack: class {source} has no training samples; fit it with some")
-            rows = label == source
+            rows = label.to(z.device) == source
             ends[rows] = paths.image(z[rows], source, paths.neighbours[source][slot])
         return ends
 

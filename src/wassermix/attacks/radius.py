@@ -25,20 +25,23 @@ def parse_number(text: float | str) -> float:
     return value
 
 
-def check_eps(eps: float, norm: Norm, *, bounds: Bounds, dimension: int, allow_any: bool = False) -> None:
+def check_eps(
+    eps: float, norm: Norm, *, bounds: Bounds, dimension: int | None, allow_any: bool = False
+) -> None:
     """Refuse a radius whose ball holds every input: no classifier could resist it.
 
-    On inputs in [0,1] with ``d`` entries that is ``eps > 1`` in linf and ``eps > sqrt(d)`` in l2.
+    On inputs in [0,1] with ``d`` entries that is ``eps > 1`` in linf and ``eps > sqrt(d)`` in l2, which
+    is not asked while the dimension is unknown (None).
     """
     if not eps >= 0:
         raise InputError(f"attack: eps is {eps}; expected a radius of 0 or more")
-    if bounds is None or allow_any:
+    if bounds is None or allow_any or (norm == "l2" and dimension is None):
         return
-    widest = (bounds[1] - bounds[0]) * (1.0 if norm == "linf" else math.sqrt(dimension))
+    widest = (bounds[1] - bounds[0]) * (1.0 if norm == "linf" else math.sqrt(dimension or 0))
     if eps > widest:
         raise InputError(
-            f"attack: eps is {eps:g} in {norm}, but inputs in [{bounds[0]:g}, {bounds[1]:g}] with "
-            f"{dimension} entries lie at most {widest:g} apart, so the ball holds every input; "
+            f"attack: eps is {eps:g} in {norm}, but inputs in [{bounds[0]:g}, {bounds[1]:g}] "
+            f"lie at most {widest:g} apart, so the ball holds every input; "
             + (_LINF_HINT if norm == "linf" else "eps is on the data scale, not on 0-255: write 128/255; ")
             + "to attack without a limit on purpose set allow_any_eps=True"
         )
