@@ -10,7 +10,7 @@ import pytest
 
 from report.synthetic_runs import write_run
 from wassermix.report import load_runs
-from wassermix.report.compare import cautions, comparisons
+from wassermix.report.compare import attack_name, cautions, comparisons
 from wassermix.report.statistics import holm
 
 
@@ -41,6 +41,28 @@ def test_other_attack_parameters_are_never_paired(tmp_path: Path) -> None:
     (path,) = (runs[1] / "attack").glob("*.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"steps": 40}))
     assert all(test.protocol for test in comparisons(load_runs(runs)))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, "PGD ℓ∞ ε=8/255 20 steps 2 restarts"),
+        ({"norm": "l2", "eps": 0.5, "restarts": 1}, "PGD ℓ2 ε=0.5 20 steps"),
+        ({"attack": "fgsm", "steps": 1, "restarts": 1}, "FGSM ℓ∞ ε=8/255 1 steps"),
+        (
+            dict.fromkeys(("norm", "eps", "steps", "restarts")) | {"attack": "geodesic", "t_max": 0.5},
+            "the geodesic attack t ≤ 0.5",
+        ),
+        ({"attack": "<own>", "eps": None, "norm": "l7"}, "<own> 20 steps 2 restarts"),
+    ],
+)
+def test_attacks_are_named_with_norm_radius_and_steps(
+    change: dict[str, object], words: str, tmp_path: Path
+) -> None:
+    run = write_run(tmp_path / "a", images=40)
+    (path,) = (run / "attack").glob("*.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    assert attack_name(load_runs([run])[0].attacked[0]) == words.replace("1 steps", "1 step")
 
 
 def test_unequal_budgets_are_pointed_out(tmp_path: Path) -> None:

@@ -18,7 +18,13 @@ __all__ = ["Comparison", "attack_groups", "cautions", "certified_groups", "compa
 
 Protocol = tuple[tuple[str, Any], ...]
 E = TypeVar("E", Attacked, CertifiedSet)
-ATTACK_WORDS = {"pgd": "PGD", "fgsm": "FGSM", "autoattack": "AutoAttack", "smoothed": "smoothed PGD"}
+ATTACK_WORDS = {
+    "pgd": "PGD",
+    "fgsm": "FGSM",
+    "autoattack": "AutoAttack",
+    "smoothed": "smoothed PGD",
+    "geodesic": "the geodesic attack",
+}
 ALL_PAIRS_UP_TO = 3
 """With more runs than this, each is compared with the first only: all pairs would drown the reader."""
 
@@ -86,8 +92,10 @@ def attack_name(attack: Attacked) -> str:
     parts = [ATTACK_WORDS.get(kind, kind), {"linf": "ℓ∞", "l2": "ℓ2"}.get(str(get("norm")), "")]
     if get("eps") is not None:
         parts.append(f"ε={_eps(get('eps'))}")
+    if get("t_max") is not None:
+        parts.append(f"t ≤ {float(get('t_max') or 0):g}")
     if get("steps") is not None:
-        parts.append(f"{get('steps')} steps")
+        parts.append("1 step" if get("steps") == 1 else f"{get('steps')} steps")
     if (get("restarts") or 1) != 1:
         parts.append(f"{get('restarts')} restarts")
     return " ".join(part for part in parts if part)

@@ -142,7 +142,9 @@ def _attacked(path: Path, fields: Fields) -> Attacked:
     flags = _flags(fields) if fields.values.get("per_image") else {}
     return Attacked(
         name=path.stem,
-        parameters=parameters(fields.values, ("clean", "robust", "per_image", "checks", "note")),
+        parameters=parameters(
+            fields.values, ("clean", "robust", "per_image", "checks", "curve", "flip_t", "note")
+        ),
         clean=clean.share(int(clean.number("images"))),
         robust=robust.share(int(robust.number("images"))),
         checks=tuple(_checks(fields)),

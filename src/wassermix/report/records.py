@@ -29,6 +29,11 @@ ATTACK_KEYS = (
     "noises",
     "votes",
     "queries",
+    "t_max",
+    "times",
+    "targets",
+    "pair_size",
+    "entropy",
 )
 """What an attack's number depends on, beside the model, the images and the seed."""
 

@@ -11,6 +11,10 @@ from wassermix.report.statistics import Share
 __all__ = ["interval", "number", "p_value", "percent", "points", "setting_rows", "settings"]
 
 
+LONG = 24
+"""A parameter of more entries than this is counted, not listed."""
+
+
 def percent(value: float) -> str:
     """A share as a percentage with one decimal."""
     return f"{100 * value:.1f}%"
@@ -41,6 +45,8 @@ def number(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    if isinstance(value, list | tuple) and len(value) > LONG:
+        return f"{len(value):,} values"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(number(item) for item in value) + "]"
     return str(value)
