@@ -1,0 +1,85 @@
+"""The page that says what certification costs, written from results/certify.json alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TARGETS = {0.25: (10.0, 15.0), 0.5: (2.3, 3.5), 1.0: (4.0, 6.0)}
+"""sigma -> the saving in draws and the speed-up of the whole table that were asked for."""
+
+
+def page(result: dict[str, Any]) -> str:
+    """Markdown: the draws, the cells, the speed, and how each was measured."""
+    speed = result["speed"]
+    best = max(speed["ratio"], key=lambda name: speed["ratio"][name])
+    parts = [
+        "# What a certified table costs",
+        f"A LeNet for each sigma, trained with that noise on {result['data']} ({result['epochs']} epochs), "
+        f"test images evenly spaced, alpha {result['alpha']:g}, N = {result['n']:,}. Machine: "
+        f"{result['machine']['processor']}, {result['machine']['cpus']} CPUs, torch {result['torch']}. "
+        "Written by `python -m benchmarks certify` from `results/certify.json`.",
+        "## Draws: `grid` against `fixed` on the same noise",
+        draws_table(result["rows"]),
+        "The votes of each image were recorded once and replayed. Its recording ends when `fixed` can no "
+        "longer certify it at a radius that `grid` did not, so no fall is missed: `fixed` is credited with "
+        "grid's outcome where its own was not needed, and spared its wrong picks: both count the label.",
+        "## Speed of a draw, one thread",
+        speed_table(speed),
+        f"The plain loop (default memory layout, batches of 1,000, one image at a time) was timed on "
+        f"{speed['plain_draws']:,} draws at sigma {speed['sigma']:g}, in turn with ours; its time for a "
+        "whole table is computed from this rate, not measured.",
+        "## The whole certified table against the plain loop",
+        whole_table(result["rows"], speed["ratio"], best),
+        "Saving in draws times speed of a draw.",
+        "## All certifiers on the images recorded to the end",
+        full_table(result["rows"]),
+        "The mean radii of `grid` and of the union of looks are rounded down to the grid.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def draws_table(rows: list[dict[str, Any]]) -> str:
+    head = "| sigma | radii to | images | mean draws (median) | saving | asked | largest fall of a cell |"
+    lines = [
+        f"| {row['sigma']:g} | {row['radii'][-1]:g} | {row['images']} | {row['draws_mean']:,.0f} "
+        f"({row['draws_median']:,.0f}) | {row['saving']:.1f}x | {asked(row, 0)} "
+        f"| {100 * row['largest_fall']:.1f} points |"
+        for row in rows
+    ]
+    return "\n".join([head, "|---" * 7 + "|", *lines])
+
+
+def asked(row: dict[str, Any], which: int) -> str:
+    target = TARGETS.get(row["sigma"])
+    return f"{target[which]:g}x" if target else "-"
+
+
+def speed_table(speed: dict[str, Any]) -> str:
+    head = "| | draws/s | against plain | votes equal to the plain model's |\n|---|---|---|---|"
+    lines = [f"| plain loop | {speed['draws_per_second']['plain']:,.0f} | 1x | |"]
+    for name, ratio in speed["ratio"].items():
+        equal = f"{100 * speed['agreement'][name]:.3f}%"
+        lines.append(f"| ours, `{name}` | {speed['draws_per_second'][name]:,.0f} | {ratio:.2f}x | {equal} |")
+    return "\n".join([head, *lines])
+
+
+def whole_table(rows: list[dict[str, Any]], ratio: dict[str, float], best: str) -> str:
+    head = f"| sigma | with `eager` | with `{best}` | asked |\n|---|---|---|---|"
+    lines = [
+        f"| {row['sigma']:g} | {row['saving'] * ratio['eager']:.1f}x "
+        f"| {row['saving'] * ratio[best]:.1f}x | {asked(row, 1)} |"
+        for row in rows
+    ]
+    return "\n".join([head, *lines])
+
+
+def full_table(rows: list[dict[str, Any]]) -> str:
+    names = {"fixed": "fixed", "grid": "grid", "tolerance": "tolerance", "union": "union of looks"}
+    head = "| sigma | images | certifier | mean draws | mean radius |\n|---|---|---|---|---|"
+    lines = [
+        f"| {row['sigma']:g} | {row['full']['images']} | {label} | {row['full'][name]['draws_mean']:,.0f} "
+        f"| {row['full'][name]['radius_mean']:.3f} |"
+        for row in rows
+        for name, label in names.items()
+    ]
+    return "\n".join([head, *lines])
