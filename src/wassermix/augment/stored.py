@@ -86,7 +86,7 @@ class AugmentedSet:
     def load(cls, path: Path) -> AugmentedSet:
         """Read what :meth:`save` wrote."""
         try:
-            with np.load(path) as file:
+            with path.open("rb") as handle, np.load(handle) as file:
                 parts = {name: torch.from_numpy(file[name]) for name in ("x", "class0", "class1", "t")}
                 kinds, mode = int(file["y"].shape[1]), str(file["label_mode"])
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:

@@ -35,7 +35,7 @@ class Scorer:
 
     def __call__(self, x: Tensor, y: Tensor, noise: Tensor | None = None) -> Tensor:
         """``(n, *shape), (n, k) -> (n,)``; ``noise`` in units of ``sigma``, the same for all candidates."""
-        judge = labels.kl_score if self.score == "kl" else labels.cross_entropy
+        judge = _divergence if self.score == "kl" else labels.cross_entropy
         parts = []
         for start in range(0, len(x), self.batch_size):
             rows = slice(start, start + self.batch_size)
@@ -44,6 +44,12 @@ class Scorer:
                 seen = self.attack(self.model, seen, y[rows])
             parts.append(judge(self.model(seen), y[rows]))
         return torch.cat(parts)
+
+
+def _divergence(logits: Tensor, y: Tensor) -> Tensor:
+    """``KL(y | softmax(logits))`` with derivatives in ``y`` that stay finite where a class has no mass."""
+    own = (y * y.clamp_min(torch.finfo(y.dtype).tiny).log()).sum(dim=1)
+    return labels.cross_entropy(logits, y) + own.to(logits)
 
 
 def place(path: Geodesic, t: Tensor, max_distance: float | None = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -179,17 +185,18 @@ def _golden(asked: _Asked, grid: Tensor) -> tuple[Tensor, Tensor]:
 def _ascend(
     asked: _Asked, steps: int, t_max: float, generator: torch.Generator | None
 ) -> tuple[Tensor, Tensor]:
-    """Sign ascent on ``t`` with halving steps, from the better of a draw and ``t_max``; best seen wins."""
+    """Sign ascent from the better of a draw and ``t_max``, halving the step at a turn; the best seen wins."""
     with torch.no_grad():
         best, top = _best(asked, _drawn(asked.groups, 2, t_max, generator, like=asked.path.start))
-    t, step = best, t_max / 4
+    t, step, last = best, torch.full_like(best, t_max / 3), torch.zeros_like(best)
     for _ in range(steps):
         t = t.detach().requires_grad_()
         with torch.enable_grad():
             value = asked(t)
             slope = torch.autograd.grad(value.sum(), t)[0]
         best, top = torch.where(value > top, t, best).detach(), torch.maximum(value, top).detach()
-        t, step = (t.detach() + step * slope.sign()).clamp(0, t_max), step / 2
+        step, last = torch.where(slope * last < 0, step / 2, step), slope
+        t = (t.detach() + step * slope.sign()).clamp(0, t_max)
     with torch.no_grad():
         value = asked(t)
     return torch.where(value > top, t, best), torch.maximum(value, top)

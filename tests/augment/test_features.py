@@ -1,0 +1,64 @@
+"""Geodesics in a hidden layer."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from wassermix.augment import FeatureGeodesic
+from wassermix.errors import InputError
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def net() -> nn.Module:
+    model = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=seeded(2)))
+    return model
+
+
+def test_each_class_moves_towards_another_and_its_label_with_it() -> None:
+    model, x, y = net(), torch.randn(30, 5, generator=seeded()), torch.arange(30) % 3
+    hidden: list[torch.Tensor] = []
+    model[2].register_forward_pre_hook(lambda _, args: hidden.append(args[0].detach()))  # type: ignore
+    plain = model[:2](x).detach()  # type: ignore
+    with FeatureGeodesic(num_classes=3, layer="1").on(model, x, y, generator=seeded(1)) as target:
+        logits = model(x)
+    t = 1 - float(target.max(dim=1).values.min())
+    assert 0 < t <= 0.5
+    assert torch.allclose(target.sum(dim=1), torch.ones(30))
+    for kind in range(3):
+        other = int(target[y == kind][0].argsort()[-2])
+        means = (1 - t) * plain[y == kind].mean(0) + t * plain[y == other].mean(0)  # plans keep the mean
+        assert torch.allclose(hidden[0][y == kind].mean(0), means, atol=1e-3)
+    nn.functional.cross_entropy(logits, target).backward()
+    assert all(p.grad is not None for p in model.parameters())
+
+
+def test_outside_the_model_is_itself_again() -> None:
+    model, x, y = net(), torch.randn(9, 5, generator=seeded()), torch.arange(9) % 3
+    before = model(x)
+    with FeatureGeodesic(num_classes=3, layer="1").on(model, x, y):
+        inside = model(x)
+    assert torch.equal(model(x), before)
+    assert not torch.equal(inside, before)
+
+
+def test_one_class_alone_stays_where_it_is() -> None:
+    model, x, y = net(), torch.randn(9, 5), torch.zeros(9).long()
+    with FeatureGeodesic(num_classes=3, layer="0").on(model, x, y) as target:
+        assert model(x).shape == (9, 3)
+    assert torch.equal(target.argmax(dim=1), y)
+
+
+def test_a_layer_that_does_not_exist_is_refused() -> None:
+    with (
+        pytest.raises(InputError, match="no layer 'stage9'"),
+        FeatureGeodesic(num_classes=3, layer="stage9").on(net(), torch.zeros(1, 5), torch.zeros(1).long()),
+    ):
+        pass
