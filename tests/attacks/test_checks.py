@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from wassermix.attacks import FGSM, PGD, AutoAttack, SmoothedPGD, sanity_checks
+from wassermix.attacks import FGSM, PGD, AutoAttack, GeodesicAttack, SmoothedPGD, sanity_checks
 from wassermix.attacks.checks import (
     check_black_box,
     check_deterministic,
@@ -158,6 +158,8 @@ def test_strength_asks_for_restarts_or_autoattack():
     assert check_strength(weak, beside=True).passed
     assert check_strength(PGD(eps=0.1, restarts=5)).passed
     assert check_strength(AutoAttack(eps=0.1)).passed
+    assert check_strength(GeodesicAttack()).passed
+    assert "certify" in check_strength(SmoothedPGD()).message
 
 
 def test_no_images_leave_only_what_needs_none(digits):

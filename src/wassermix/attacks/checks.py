@@ -182,6 +182,10 @@ def check_unbounded(
 
 def check_strength(attack: Attack, *, beside: bool = False) -> Check:
     """Is the attack strong enough for its number to be more than an upper bound?"""
+    if not isinstance(attack, BallAttack):
+        return Check(
+            "strength", True, "the worst of the points tried; it says nothing about a ball around them"
+        )
     if attack.name == "autoattack":
         return Check("strength", True, "AutoAttack's ensemble")
     if beside:
@@ -189,11 +193,10 @@ def check_strength(attack: Attack, *, beside: bool = False) -> Check:
     restarts = attack.restarts if isinstance(attack, PGD) else 1
     if restarts >= 5:
         return Check("strength", True, f"{restarts} restarts")
-    return Check(
-        "strength",
-        False,
-        "this accuracy is an upper bound: a stronger attack may find more; run autoattack, or 5 restarts",
-    )
+    smoothed = attack.name == "smoothed"
+    advice = "certify gives a lower one" if smoothed else "run autoattack, or 5 restarts"
+    message = f"this accuracy is an upper bound: a stronger attack may find more; {advice}"
+    return Check("strength", False, message)
 
 
 def sanity_checks(
