@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["PairCurve", "PerformanceGeodesic", "exact_path", "performance_geodesic", "smoothed"]
 
 BATCH = 500
+LOWEST = -1e4
+"""A log-probability that stands for minus infinity, which no file can hold."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,8 @@ def smoothed(
     """Samples ``(count, ...)`` to log-probabilities ``(count, k)``, averaged over fixed noises if asked."""
 
     def plain(x: Tensor) -> Tensor:
-        return torch.cat([model(rows).log_softmax(dim=1) for rows in x.split(BATCH)])
+        logp = torch.cat([model(rows).log_softmax(dim=1) for rows in x.split(BATCH)])
+        return logp.clamp_min(LOWEST)
 
     if sigma == 0:
         return plain

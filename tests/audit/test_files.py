@@ -1,0 +1,74 @@
+"""An audit on disk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from wassermix.audit import audit_to_files
+from wassermix.errors import InputError
+
+
+class Split:
+    """Held-out images of three classes."""
+
+    y = torch.arange(60) % 3
+
+    def __init__(self, shape: tuple[int, ...] = (1, 6, 6)) -> None:
+        self.x = torch.rand(60, *shape, generator=torch.Generator().manual_seed(0))
+
+    def get(self, indices: Tensor, /) -> Tensor:
+        return self.x[indices]
+
+
+def model(x: Tensor) -> Tensor:
+    return x.reshape(len(x), -1)[:, :3]
+
+
+def test_curves_and_frames_are_written_with_every_parameter(tmp_path: Path) -> None:
+    audit_to_files(
+        model, Split(), out=tmp_path / "audit", name="plain", points=5, frame_pairs=2, frame_times=4
+    )
+    stored = json.loads((tmp_path / "audit" / "plain.json").read_text())
+    assert stored["parameters"]["points"] == 5
+    keys = (
+        "source target t loss kl accuracy as_source as_target as_other total_variation worst_t flip_t images"
+    )
+    assert set(keys.split()) <= set(stored["pairs"][0])
+    with np.load(tmp_path / "audit" / "plain.npz") as file:
+        assert file["frames"].shape == (2, 4, 4, 1, 6, 6)
+        assert file["frames"].dtype == np.uint8
+        assert file["pairs"].shape == (2, 2)
+        assert file["t"].tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1])
+
+
+def test_the_first_and_last_frames_are_images_of_the_classes(tmp_path: Path) -> None:
+    split = Split()
+    audit_to_files(model, split, out=tmp_path, name="a", points=3)
+    known = split.x.mul(255).round().to(torch.uint8).numpy()
+    with np.load(tmp_path / "a.npz") as file:
+        for frames, (source, target) in zip(file["frames"], file["pairs"]):
+            for sample in frames:
+                assert any((known[i] == sample[0]).all() for i in range(60) if split.y[i] == source)
+                assert any((known[i] == sample[-1]).all() for i in range(60) if split.y[i] == target)
+
+
+def test_what_exists_is_refused_kept_or_replaced(tmp_path: Path) -> None:
+    first = audit_to_files(model, Split(), out=tmp_path, points=3)
+    with pytest.raises(InputError, match="--resume"):
+        audit_to_files(model, Split(), out=tmp_path, points=3)
+    kept = audit_to_files(lambda x: -model(x), Split(), out=tmp_path, points=3, resume=True)
+    assert kept.pairs == first.pairs
+    new = audit_to_files(lambda x: -model(x), Split(), out=tmp_path, points=3, overwrite=True)
+    assert new.pairs != first.pairs
+
+
+def test_vectors_have_curves_but_no_frames(tmp_path: Path) -> None:
+    audit_to_files(model, Split((9,)), out=tmp_path, name="v", points=3)
+    assert (tmp_path / "v.json").exists()
+    assert not (tmp_path / "v.npz").exists()

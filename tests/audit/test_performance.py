@@ -1,0 +1,160 @@
+"""The performance geodesic on models and clouds whose answer is known."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from wassermix.audit import PerformanceGeodesic, performance_geodesic
+from wassermix.embed import PCA
+from wassermix.errors import InputError
+
+
+def line(n: int = 40, classes: int = 2, d: int = 2) -> tuple[Tensor, Tensor]:
+    """Class ``c`` at ``c`` on the first axis, spread on the others: geodesics run along the first axis."""
+    y = torch.arange(n * classes) % classes
+    x = torch.rand(n, d, generator=torch.Generator().manual_seed(0)).repeat_interleave(classes, dim=0)
+    x[:, 0] = y.float()
+    return x, y
+
+
+def calibrated(x: Tensor) -> Tensor:
+    """Gives class 1 the probability ``x_0``: exactly the mixed label on the way."""
+    p = x[:, 0].clamp(1e-6, 1 - 1e-6)
+    return torch.stack([1 - p, p], dim=1).log()
+
+
+def test_a_calibrated_model_has_no_kl_and_the_labels_entropy_as_loss() -> None:
+    curve = performance_geodesic(calibrated, *line(), points=11).pairs[0]
+    for t, loss, kl in zip(curve.t, curve.loss, curve.kl):
+        entropy = -sum(p * math.log(p) for p in (t, 1 - t) if p > 0)
+        assert loss == pytest.approx(entropy, abs=1e-4)
+        assert kl == pytest.approx(0, abs=1e-4)
+    assert curve.total_variation == pytest.approx(0, abs=1e-3)
+    assert curve.total_variation_loss == pytest.approx(2 * math.log(2), rel=1e-3)
+
+
+def test_a_threshold_model_flips_where_its_threshold_is() -> None:
+    def model(x: Tensor) -> Tensor:
+        return torch.stack([torch.zeros(len(x)), 1000 * (x[:, 0] - 0.7)], dim=1)
+
+    curve = performance_geodesic(model, *line(), points=21).pairs[0]
+    assert curve.flip_t == pytest.approx(0.7, abs=0.05)
+    assert curve.accuracy[:10] == [1.0] * 10
+    assert curve.accuracy[10] == 1.0  # the middle: either class counts
+    assert curve.accuracy[11:14] == [0.0] * 3
+    assert curve.accuracy[16:] == [1.0] * 5
+    assert curve.as_source == pytest.approx([1 - b for b in curve.as_target])
+    assert curve.worst_t == pytest.approx(0.35)  # the top of 1000 t (0.7 - t)
+
+
+def test_decisions_for_other_classes_are_counted_and_never_flip() -> None:
+    def other(x: Tensor) -> Tensor:
+        return torch.tensor([0.0, 0.0, 5.0]).expand(len(x), 3)
+
+    curve = performance_geodesic(other, *line()).pairs[0]
+    assert curve.as_other == [1.0] * 21
+    assert curve.flip_t is None
+
+
+def test_all_pairs_are_audited_once_and_the_weakest_is_named() -> None:
+    x, y = line(30, classes=3)
+
+    def model(x: Tensor) -> Tensor:
+        """Sure of 0 against the rest, undecided between 1 and 2."""
+        low = x[:, 0] < 0.5
+        return torch.stack([10.0 * low, 0 * x[:, 0], 0 * x[:, 0]], dim=1)
+
+    audit = performance_geodesic(model, x, y)
+    assert [(p.source, p.target) for p in audit.pairs] == [(0, 1), (0, 2), (1, 2)]
+    matrix = audit.matrix("total_variation")
+    assert torch.equal(matrix.isnan(), torch.eye(3).bool())
+    assert torch.equal(matrix.nan_to_num(), matrix.T.nan_to_num())
+    assert {p.target for p in audit.weakest(2)} | {p.source for p in audit.weakest(2)} >= {0}
+
+
+def test_two_models_are_compared_on_the_same_paths_whatever_else_is_drawn() -> None:
+    x, y = torch.rand(90, 1, 4, 4), torch.arange(90) % 3
+    seen: dict[str, list[Tensor]] = {"a": [], "b": []}
+
+    def watched(name: str) -> object:
+        def model(x: Tensor) -> Tensor:
+            seen[name].append(x.clone())
+            return x.reshape(len(x), -1)[:, :3] * (1 if name == "a" else -1)
+
+        return model
+
+    for name in seen:
+        torch.rand(5)
+        performance_geodesic(watched(name), x, y, sigma=0.5, per_class=20, draws=2)  # type: ignore[arg-type]
+    assert all(torch.equal(a, b) for a, b in zip(seen["a"], seen["b"]))
+
+
+def test_many_draws_approach_the_smoothed_classifier() -> None:
+    """A threshold at 0 under noise s gives Phi(x/s): the smoothed classifier's probability of class 1."""
+    x, y = line(50)
+    x[:, 0] = x[:, 0] - 0.5
+
+    def model(x: Tensor) -> Tensor:
+        return torch.stack([torch.zeros(len(x)), 1e4 * x[:, 0].sign()], dim=1)
+
+    curve = performance_geodesic(model, x, y, sigma=0.5, draws=400, points=3).pairs[0]
+    p = 0.5 * (1 + math.erf(0.5 / 0.5 / 2**0.5))
+    assert curve.loss[0] == pytest.approx(-math.log(p), rel=0.1)
+    assert curve.loss[1] == pytest.approx(math.log(2), rel=0.05)
+
+
+def test_sizes_may_differ_and_at_most_so_many_images_a_class_are_used() -> None:
+    x, y = torch.rand(70, 5), torch.cat([torch.zeros(60), torch.ones(10)]).long()
+    curve = performance_geodesic(lambda x: x[:, :2], x, y, per_class=15).pairs[0]
+    assert 15 <= curve.images <= 24  # a vertex of the polytope: at most n + m - 1 entries
+
+
+def test_an_embedding_and_an_entropy_are_stated_in_the_parameters() -> None:
+    x, y = torch.rand(40, 1, 4, 4), torch.arange(40) % 2
+    net = nn.Sequential(nn.Flatten(), nn.Linear(16, 2), nn.Dropout(0.9)).train()
+    audit = performance_geodesic(net, x, y, embed=PCA(3).fit(x), entropy=0.05)
+    assert audit.parameters["embed"] == "pca"
+    assert audit.parameters["transport"] == "entropic"
+    assert net.training
+
+
+def test_the_dictionary_comes_back_and_the_figure_draws() -> None:
+    audit = performance_geodesic(calibrated, *line())
+    back = PerformanceGeodesic.from_dict(audit.as_dict())
+    assert back.pairs == audit.pairs
+    assert len(audit.plot().axes) == 4
+
+
+def test_progress_and_pairs_of_the_users_choice() -> None:
+    x, y = line(20, classes=3)
+    seen: list[tuple[int, int]] = []
+    audit = performance_geodesic(
+        lambda x: x.repeat(1, 2)[:, :3], x, y, pairs=[(2, 0)], progress=lambda *at: seen.append(at)
+    )
+    assert (audit.pairs[0].source, audit.pairs[0].target) == (2, 0)
+    assert seen == [(1, 1)]
+
+
+@pytest.mark.parametrize(
+    "options", [{"pairs": [(0, 0)]}, {"pairs": [(0, 7)]}, {"pairs": "some"}, {"points": 1}]
+)
+def test_pairs_that_do_not_exist_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="audit"):
+        performance_geodesic(calibrated, *line(), **options)  # type: ignore[arg-type]
+
+
+def test_infinite_logits_give_finite_numbers() -> None:
+    def sure(x: Tensor) -> Tensor:
+        return torch.tensor([0.0, -torch.inf]).expand(len(x), 2)
+
+    curve = performance_geodesic(sure, *line(), points=3).pairs[0]
+    assert all(math.isfinite(value) for value in curve.loss + curve.kl)
+
+
+def test_one_class_alone_is_refused() -> None:
+    with pytest.raises(InputError, match="two classes"):
+        performance_geodesic(calibrated, torch.rand(5, 2), torch.zeros(5).long())
