@@ -1,9 +1,15 @@
 """Optimal transport: where mass goes."""
 
+from wassermix.transport.barycenter import (
+    CloudBarycenter,
+    GridBarycenter,
+    cloud_barycenter,
+    grid_barycenter,
+)
 from wassermix.transport.compiled import warm_up
 from wassermix.transport.cost import MatrixCost, PointCost, squared_distances
 from wassermix.transport.coupling import Coupling
-from wassermix.transport.exact import solve_exact
+from wassermix.transport.exact import solve_exact, solve_exact_cost
 from wassermix.transport.gaussian import (
     Gaussian,
     gaussian_barycenter,
@@ -11,7 +17,14 @@ from wassermix.transport.gaussian import (
     gaussian_geodesic,
     gaussian_map,
 )
-from wassermix.transport.maps import BarycentricMap, EntropicMap, GaussianMap, PairMap, TransportMap
+from wassermix.transport.maps import (
+    BarycentricMap,
+    EntropicMap,
+    GaussianMap,
+    PairMap,
+    TransportMap,
+    load_map,
+)
 from wassermix.transport.sinkhorn import (
     Sinkhorn,
     sinkhorn_divergence,
@@ -19,27 +32,35 @@ from wassermix.transport.sinkhorn import (
     solve_coupling,
     solve_couplings,
 )
+from wassermix.transport.stored_maps import ClassMaps
 
 __all__ = [
     "BarycentricMap",
+    "ClassMaps",
+    "CloudBarycenter",
     "Coupling",
     "EntropicMap",
     "Gaussian",
     "GaussianMap",
+    "GridBarycenter",
     "MatrixCost",
     "PairMap",
     "PointCost",
     "Sinkhorn",
     "TransportMap",
+    "cloud_barycenter",
     "gaussian_barycenter",
     "gaussian_distance",
     "gaussian_geodesic",
     "gaussian_map",
+    "grid_barycenter",
+    "load_map",
     "sinkhorn_divergence",
     "solve_cost",
     "solve_coupling",
     "solve_couplings",
     "solve_exact",
+    "solve_exact_cost",
     "squared_distances",
     "warm_up",
 ]

@@ -17,7 +17,7 @@ class Step(Protocol):
     """One full Sinkhorn update for a batch of problems, potentials in units of entropy."""
 
     def __call__(self, g: Tensor) -> tuple[Tensor, Tensor]:
-        """From ``g (p, m)``: the next ``g (p, m)``, and the L1 error ``(p,)`` of the plan that ``g`` gives."""
+        """From ``g (p, m)`` the next ``g (p, m)``, and the L1 error ``(p,)`` of the plan of the first."""
 
     def keep(self, which: Tensor) -> None:
         """Go on with these problems only; ``which`` indexes the present ones."""
@@ -74,4 +74,5 @@ class _Memory:
         gram = gram + torch.diag_embed(torch.where(counts, RIDGE * trace + 1e-300, 1.0))
         weights = torch.linalg.solve_ex(gram, counts.to(gram))[0]
         weights = weights / weights.sum(-1, keepdim=True)
-        return (weights[:, None] @ self.points).squeeze(1)
+        mixed: Tensor = (weights[:, None] @ self.points).squeeze(1)
+        return mixed

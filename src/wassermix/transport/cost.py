@@ -40,9 +40,7 @@ class Cost(Protocol):
     def check(self) -> None:
         """Refuse numbers that no solver could work with."""
 
-    def block(
-        self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL
-    ) -> Tensor:
+    def block(self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL) -> Tensor:
         """The chosen rows of the cost matrix, ``(..., rows, m)``, without gradient.
 
         ``which`` picks problems from a batch of one dimension.
@@ -86,7 +84,7 @@ class PlanProduct(Protocol):
 
 
 def squared_distances(z0: Tensor, z1: Tensor) -> Tensor:
-    """``|z0_i - z1_j|^2``: ``(..., n, d), (..., m, d) -> (..., n, m)``, by one matrix product, never negative.
+    """``|z0_i - z1_j|^2``: ``(..., n, d), (..., m, d) -> (..., n, m)`` by one matrix product, not negative.
 
     Both clouds are first moved to the middle of ``z1``, so that an offset they share costs no digits.
     """
@@ -180,8 +178,8 @@ class PointCost:
         largest = float(self.bound().max())
         if not largest <= LARGEST:
             raise InputError(
-                f"z0 and z1: the largest squared distance comes to {largest}; expected finite points and squares "
-                f"up to {LARGEST:g}; remove NaN and infinite values, or rescale"
+                f"z0 and z1: the largest squared distance comes to {largest}; expected finite points and "
+                f"squares up to {LARGEST:g}; remove NaN and infinite values, or rescale"
             )
         if 0 < largest < SMALLEST:
             raise InputError(
@@ -209,9 +207,7 @@ class PointCost:
         """The type of the points; half precision becomes float32."""
         return torch.promote_types(torch.promote_types(self.z0.dtype, self.z1.dtype), torch.float32)
 
-    def block(
-        self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL
-    ) -> Tensor:
+    def block(self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL) -> Tensor:
         """The chosen rows of the cost matrix, ``(..., rows, m)``, without gradient."""
         left, right = self._product(dtype)
         if which != ALL:
@@ -232,7 +228,7 @@ class PointCost:
         return (squares - 2 * middles.sum((-1, -2))).clamp_min(0)
 
     def moved(self, plan: PlanProduct) -> Tensor:
-        """``sum_i r_i |x_i|^2 + sum_j c_j |y_j|^2 - 2 <x, P y> - 2 <y, P^T x>`` with the products held fixed."""
+        """``<r, |x|^2> + <c, |y|^2> - 2 <x, P y> - 2 <y, P^T x>`` with the products held fixed."""
         x0, x1, n0, n1 = _Centred.of(self.z0, self.z1, torch.float64)
         r, c = plan.times(torch.ones_like(x1[..., :1])), plan.turned_times(torch.ones_like(x0[..., :1]))
         squares = (r.squeeze(-1) * n0).sum(-1) + (c.squeeze(-1) * n1).sum(-1)
@@ -273,7 +269,8 @@ class MatrixCost:
         values = self.values
         if values.dim() < 2 or 0 in values.shape or not values.is_floating_point():
             raise InputError(
-                f"cost: got {values.dtype} of shape {tuple(values.shape)}; expected floating point, (..., n, m)"
+                f"cost: got {values.dtype} of shape {tuple(values.shape)}; "
+                "expected floating point, (..., n, m)"
             )
 
     def check(self) -> None:
@@ -304,9 +301,7 @@ class MatrixCost:
         """The type of the matrix; half precision becomes float32."""
         return torch.promote_types(self.values.dtype, torch.float32)
 
-    def block(
-        self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL
-    ) -> Tensor:
+    def block(self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL) -> Tensor:
         """The chosen rows, ``(..., rows, m)``, without gradient."""
         values = self.values.detach() if which == ALL else self.values.detach()[which]
         return values[..., rows, :].to(dtype)

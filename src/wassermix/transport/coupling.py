@@ -45,13 +45,16 @@ class Coupling:
     """The ``marginal_error`` that was asked for."""
     relax: Tensor | None = None
     """Price of mass that appears or vanishes, in units of cost ``(...)``; None where marginals are strict."""
+    gap: Tensor | None = None
+    """Exact couplings: ``<P, C>`` minus its dual bound, as a share of the largest cost ``(...)``."""
     given_plan: Tensor | None = None
     """The plan itself where it does not come from potentials (exact couplings), float64 ``(..., n, m)``."""
 
     @property
     def converged(self) -> Tensor:
-        """Whether each problem reached the tolerance, bool ``(...)``."""
-        return self.marginal_error <= self.tolerance
+        """Whether each problem reached the tolerance (exact: and is proven optimal), bool ``(...)``."""
+        fits = self.marginal_error <= self.tolerance
+        return fits if self.gap is None else fits & (self.gap <= self.tolerance)
 
     @property
     def plan(self) -> Tensor:
@@ -95,14 +98,14 @@ class Coupling:
         return Coupling(
             ground=self.ground.transposed(), weights0=self.weights1, weights1=self.weights0,
             f=self.g, g=self.f, entropy=self.entropy, cost=self.cost, marginal_error=self.marginal_error,
-            iterations=self.iterations, tolerance=self.tolerance, relax=self.relax,
+            iterations=self.iterations, tolerance=self.tolerance, relax=self.relax, gap=self.gap,
             given_plan=None if self.given_plan is None else self.given_plan.mT,
         )  # fmt: skip
 
     def divergence(self) -> Tensor:
         """The debiased value ``V(0, 1) - V(0, 0) / 2 - V(1, 1) / 2`` at this entropy, float64 ``(...)``.
 
-        Not negative, 0 between equal clouds, differentiable. Solves the two problems of each cloud with itself.
+        Not negative, 0 between equal clouds, differentiable. Solves a problem of each cloud with itself.
         """
         from wassermix.transport.sinkhorn import Sinkhorn
 
@@ -120,7 +123,7 @@ class Coupling:
         """One problem, or some, of a batch."""
         fields = ("weights0", "weights1", "f", "g", "entropy", "cost", "marginal_error", "iterations")
         chosen = {name: getattr(self, name)[index] for name in fields}
-        for name in ("relax", "given_plan"):
+        for name in ("relax", "gap", "given_plan"):
             value = getattr(self, name)
             chosen[name] = None if value is None else value[index]
         return replace(self, ground=self.ground.at(index), **chosen)
@@ -152,7 +155,7 @@ class Coupling:
         return torch.as_tensor(given) - eps * (mass - a.sum(-1) * b.sum(-1))
 
     def _with_gradient(self, value: Tensor) -> Tensor:
-        """``value`` with the gradient of ``<P, C> + <f, a> + <g, b> + KL * entropy`` at fixed ``P, f, g, KL``."""
+        """``value`` with the gradient of ``<P, C> + <f, a> + <g, b> + KL entropy`` at fixed ``P, f, g, KL``."""
         parts = []
         if self.weights0.requires_grad or self.weights1.requires_grad:
             parts += [(self.weights0 * self.f).sum(-1), (self.weights1 * self.g).sum(-1)]
@@ -171,7 +174,8 @@ class Coupling:
             f"Coupling({count} problem{'s' if count > 1 else ''} of {n} x {m} points, "
             f"converged {int(self.converged.sum())} of {count}, "
             f"marginal_error {float(self.marginal_error.max()):.2g} (asked {self.tolerance:g}), "
-            f"iterations {int(self.iterations.max())}, entropy {_span(self.entropy)}, cost {_span(self.cost)})"
+            f"iterations {int(self.iterations.max())}, entropy {_span(self.entropy)}, "
+            f"cost {_span(self.cost)})"
         )
 
 

@@ -27,7 +27,7 @@ def solve_dense(problem: Problem) -> Solution:
 
 
 class Absorbed:
-    """A Sinkhorn update through ``K_ij = b_j exp(g_j - C_ij / eps - row maximum)``, built again when ``g`` moves far.
+    """A Sinkhorn update through ``K_ij = b_j exp(g_j - C_ij / eps - top_i)``, rebuilt when ``g`` moves far.
 
     Only products with a row vector on the left are made, of ``K`` and of a transposed copy: on CPUs a batched
     product with a column vector is several times slower.
@@ -37,6 +37,7 @@ class Absorbed:
         self.a, self.b, self.scaled = problem.a, problem.b, scaled
         self.kind = torch.float64 if problem.tolerance < FINE else torch.float32
         self.base: Tensor | None = None
+        self.kernel = self.turned = scaled  # until the first call
 
     def keep(self, which: Tensor) -> None:
         """Go on with these problems only."""

@@ -1,4 +1,4 @@
-"""Closed forms between Gaussians: distance, map, geodesic, barycenter; batched, singular covariances included."""
+"""Closed forms between Gaussians, batched: distance, map, geodesic, barycenter; singular ones included."""
 
 from __future__ import annotations
 
@@ -32,13 +32,17 @@ class Gaussian:
         return cls(mean, (share * centred).mT @ centred)
 
 
-def _power(matrix: Tensor, exponent: float) -> Tensor:
-    """A power of a symmetric positive semi-definite matrix; negative powers are pseudo-inverses."""
+def _roots(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """``M^1/2`` and its pseudo-inverse, for symmetric positive semi-definite ``M (..., d, d)``."""
     values, vectors = torch.linalg.eigh(matrix)
     floor = matrix.shape[-1] * torch.finfo(matrix.dtype).eps * values[..., -1:].clamp_min(0)
-    kept = values > floor
-    powers = torch.where(kept, values.clamp_min(torch.finfo(matrix.dtype).tiny) ** exponent, 0.0)
-    return (vectors * powers.unsqueeze(-2)) @ vectors.mT
+    roots = torch.where(values > floor, values, 0.0).sqrt()
+    inverses = torch.where(values > floor, 1 / roots, 0.0)
+    return (vectors * roots.unsqueeze(-2)) @ vectors.mT, (vectors * inverses.unsqueeze(-2)) @ vectors.mT
+
+
+def _root(matrix: Tensor) -> Tensor:
+    return _roots(matrix)[0]
 
 
 def gaussian_distance(p0: Gaussian, p1: Gaussian) -> Tensor:
@@ -46,8 +50,7 @@ def gaussian_distance(p0: Gaussian, p1: Gaussian) -> Tensor:
 
     The cross term is the sum of the singular values of ``S0^1/2 S1^1/2``.
     """
-    root = _power(p0.cov, 0.5) @ _power(p1.cov, 0.5)
-    cross = torch.linalg.svdvals(root).sum(-1)
+    cross: Tensor = torch.linalg.svdvals(_root(p0.cov) @ _root(p1.cov)).sum(-1)
     spread = p0.cov.diagonal(dim1=-2, dim2=-1).sum(-1) + p1.cov.diagonal(dim1=-2, dim2=-1).sum(-1)
     return (p0.mean - p1.mean).square().sum(-1) + (spread - 2 * cross).clamp_min(0)
 
@@ -57,8 +60,8 @@ def gaussian_map(p0: Gaussian, p1: Gaussian) -> Tensor:
 
     ``(..., d, d)``, symmetric. Where ``S0`` is singular, ``A`` is zero on its null space.
     """
-    root, inverse = _power(p0.cov, 0.5), _power(p0.cov, -0.5)
-    return inverse @ _power(root @ p1.cov @ root, 0.5) @ inverse
+    root, inverse = _roots(p0.cov)
+    return inverse @ _root(root @ p1.cov @ root) @ inverse
 
 
 def gaussian_geodesic(p0: Gaussian, p1: Gaussian, t: float) -> Gaussian:
@@ -68,7 +71,7 @@ def gaussian_geodesic(p0: Gaussian, p1: Gaussian, t: float) -> Gaussian:
     ``(1-t)^2 S0 + t^2 S1 + t (1-t) (R + R^T)`` with ``R = S0^1/2 U S1^1/2`` the optimal cross covariance,
     which needs no inverse and so holds for singular covariances too.
     """
-    root0, root1 = _power(p0.cov, 0.5), _power(p1.cov, 0.5)
+    root0, root1 = _root(p0.cov), _root(p1.cov)
     left, _, right = torch.linalg.svd(root0 @ root1)
     cross = root0 @ left @ right @ root1
     cov = (1 - t) ** 2 * p0.cov + t**2 * p1.cov + t * (1 - t) * (cross + cross.mT)
@@ -86,8 +89,8 @@ def gaussian_barycenter(
     share = weights[:, None, None]
     cov = (share * gaussians.cov).sum(0)
     for _ in range(max_iterations):
-        root, inverse = _power(cov, 0.5), _power(cov, -0.5)
-        middle = (share * _power(root @ gaussians.cov @ root, 0.5)).sum(0)
+        root, inverse = _roots(cov)
+        middle = (share * _root(root @ gaussians.cov @ root)).sum(0)
         new = inverse @ middle @ middle @ inverse
         change, cov = (new - cov).norm(), new
         if change <= tolerance * cov.norm():

@@ -5,41 +5,26 @@ Each problem keeps its potentials in float64 and *absorbs* them into a kernel
 nor loses the digits that the potentials hold; ``rate`` is 1 / entropy, potentials are in units of entropy.
 A sweep reads ``K`` once; Anderson acceleration extrapolates the sequence of ``g``.
 
-All compiled code is in this one file: Numba's cache only notices changes in the file of the function called.
+All that these functions call is in this file: Numba's cache notices no changes in others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
+
+from wassermix.transport.jit import EXACT, FAST, compiled
 
 __all__ = ["solve_run", "stream_rows"]
 
-# Sums may be reordered and products fused; infinities, NaN and denormals keep their meaning.
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-# exp and log round by adding and subtracting a constant, which "reassoc" would cancel.
-EXACT = {"contract"}
 LOWEST = np.float32(-60.0)  # smaller exponents only make denormals, which are many times slower
 ABSORB = 25.0  # how far g may move, in units of entropy, before the kernel is built again
 MEMORY = 6  # points that Anderson acceleration mixes
 RIDGE = 1e-9
 FRESH_STARTS = 6  # how often a solve may go on after its recomputed error was above the tolerance
-
-
-def compiled(flags: set[str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``njit`` without the GIL, cached on disk where some folder can be written."""
-
-    def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
-        try:
-            return njit(nogil=True, cache=True, fastmath=flags)(function)  # type: ignore[no-any-return]
-        except RuntimeError:  # no folder for the cache
-            return njit(nogil=True, fastmath=flags)(function)  # type: ignore[no-any-return]
-
-    return compile_
 
 
 @compiled(EXACT)
@@ -134,7 +119,7 @@ def _fill(cost: Any, shift: Any, rate: Any, own: Any, line: Any) -> None:
 
 @compiled(FAST)
 def _sweep(kernel: Any, a: Any, v: Any, s: Any, c: Any) -> None:
-    """``s = K v`` and ``c = K^T (a / s)`` in one read of ``K``, four rows at a time while they are in cache."""
+    """``s = K v`` and ``c = K^T (a / s)`` in one read of ``K``, four rows at a time while in cache."""
     n, m = kernel.shape
     zero = kernel.dtype.type(0)
     c[:] = zero

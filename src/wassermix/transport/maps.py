@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol, Self
 
 import torch
 from torch import Tensor
 
 from wassermix.errors import InputError
+from wassermix.files import write_beside
+from wassermix.transport.cost import PointCost
 from wassermix.transport.coupling import Coupling
 from wassermix.transport.gaussian import Gaussian, gaussian_map
-from wassermix.transport.sinkhorn import solve_coupling
+from wassermix.transport.sinkhorn import Sinkhorn
 
-__all__ = ["BarycentricMap", "EntropicMap", "GaussianMap", "PairMap", "TransportMap"]
+__all__ = [
+    "BarycentricMap",
+    "EntropicMap",
+    "GaussianMap",
+    "PairMap",
+    "TransportMap",
+    "load_map",
+    "soft_image",
+]
+
+BLOCK_ENTRIES = 2**22  # of the table between new points and targets, at a time
 
 
 class TransportMap(Protocol):
@@ -25,102 +38,163 @@ class TransportMap(Protocol):
         """Where the points ``z (..., k, d)`` go, same shape."""
 
 
-def _require_fitted(fitted: object | None, name: str) -> None:
-    if fitted is None:
-        raise InputError(f"{name}: map() before fit(); call fit(z0, z1) first")
+class _Stored:
+    """A map whose whole knowledge is a few named tensors."""
+
+    def __init__(self) -> None:
+        self.state: dict[str, Tensor] = {}
+
+    def _known(self, name: str) -> Tensor:
+        if name not in self.state:
+            raise InputError(f"{type(self).__name__}: map() before fit(); call fit(z0, z1) first")
+        return self.state[name]
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted map to a safetensors file."""
+        from safetensors.torch import save_file
+
+        tensors = {name: tensor.detach().contiguous().clone() for name, tensor in self.state.items()}
+        about = {"map": type(self).__name__}
+        write_beside(Path(path), lambda beside: save_file(tensors, beside, metadata=about))
 
 
-def _require_same(z: Tensor, z0: Tensor, name: str) -> None:
-    if z.shape != z0.shape or not torch.equal(z, z0):
+def load_map(path: str | Path) -> BarycentricMap | EntropicMap | GaussianMap | PairMap:
+    """A map that was written by ``save``."""
+    from safetensors import SafetensorError, safe_open
+
+    kinds = {kind.__name__: kind for kind in (BarycentricMap, EntropicMap, GaussianMap, PairMap)}
+    try:
+        with safe_open(path, framework="pt") as file:
+            name = (file.metadata() or {}).get("map", "")
+            state = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+    except (OSError, SafetensorError) as error:
         raise InputError(
-            f"{name} only knows the points that it was fitted on; use EntropicMap or GaussianMap for others"
-        )
+            f"map '{path}': cannot be read ({error}); expected a file written by save()"
+        ) from error
+    if name not in kinds:
+        raise InputError(f"map '{path}': holds no transport map; expected a file written by save()")
+    fitted = kinds[name]()
+    fitted.state = state
+    return fitted
 
 
-class BarycentricMap:
-    """The barycentric projection of the entropic plan, ``diag(P 1)^-1 P z1`` (Eq. 11), for the fitted points."""
+def soft_image(z: Tensor, targets: Tensor, log_weights: Tensor, eps: Tensor) -> Tensor:
+    """``sum_j w_j(z) y_j`` with ``w_j(z)`` proportional to ``exp(log_weights_j - |z - y_j|^2 / eps)``.
 
-    def __init__(self, *, entropy: float = 0.02, tolerance: float = 1e-4) -> None:
-        self.entropy, self.tolerance = entropy, tolerance
-        self.coupling: Coupling | None = None
-
-    def fit(self, z0: Tensor, z1: Tensor) -> Self:
-        """Solve the coupling and project it."""
-        self.coupling = solve_coupling(z0, z1, self.entropy, tolerance=self.tolerance)
-        self._source, self._image = z0, self.coupling.push(z1)
-        return self
-
-    def map(self, z: Tensor) -> Tensor:
-        """The images of the fitted points."""
-        _require_fitted(self.coupling, "BarycentricMap")
-        _require_same(z, self._source, "BarycentricMap")
-        return self._image
-
-
-class EntropicMap:
-    """The entropic map, for points not seen too.
-
-    ``T(x) = sum_j w_j(x) z1_j`` with ``w_j(x)`` proportional to ``b_j exp((g_j - |x - z1_j|^2) / entropy)``.
-    On the fitted points it equals the barycentric projection.
+    ``z (..., k, d)``, ``targets (..., m, d)``, ``log_weights (..., m)``, ``eps (...)``; differentiable in
+    ``z``. Points are taken in blocks, in float64.
     """
+    middle = targets.double().mean(-2, keepdim=True)
+    y, rate = targets.double() - middle, (1 / eps)[..., None, None]
+    offset = (log_weights - y.square().sum(-1) / eps[..., None]).unsqueeze(-2)
+    step = max(1, BLOCK_ENTRIES // (y.shape[-2] * max(1, y.shape[:-2].numel())))
+    images = [
+        (offset + 2 * rate * ((part.double() - middle) @ y.mT)).softmax(-1) @ y + middle
+        for part in z.split(step, -2)
+    ]
+    return torch.cat(images, -2).to(z.dtype)
+
+
+class BarycentricMap(_Stored):
+    """The barycentric projection of the entropic plan, ``diag(P 1)^-1 P z1`` (Eq. 11), of fitted points."""
 
     def __init__(self, *, entropy: float = 0.02, tolerance: float = 1e-4) -> None:
-        self.entropy, self.tolerance = entropy, tolerance
+        super().__init__()
+        self.solver = Sinkhorn(entropy=entropy, tolerance=tolerance)
         self.coupling: Coupling | None = None
 
-    def fit(self, z0: Tensor, z1: Tensor) -> Self:
-        """Solve the coupling; only the targets and their potential are kept for mapping."""
-        self.coupling = solve_coupling(z0, z1, self.entropy, tolerance=self.tolerance)
-        self._targets = z1
+    def fit(
+        self, z0: Tensor, z1: Tensor, *, weights0: Tensor | None = None, weights1: Tensor | None = None
+    ) -> Self:
+        """Solve the coupling and project it."""
+        self.coupling = self.solver.solve(PointCost(z0, z1), weights0, weights1)
+        self.state = {"source": z0, "image": self.coupling.push(z1)}
         return self
 
     def map(self, z: Tensor) -> Tensor:
-        """Where the points ``z (..., k, d)`` go."""
-        _require_fitted(self.coupling, "EntropicMap")
-        assert self.coupling is not None
-        y, eps = self._targets.double(), self.coupling.entropy[..., None, None]
-        offsets = (self.coupling.g - y.square().sum(-1)).unsqueeze(
-            -2
-        ) / eps + self.coupling.weights1.log().unsqueeze(-2)
-        weights = (offsets + (2 / eps) * (z.double() @ y.mT)).softmax(-1)
-        return (weights @ y).to(z.dtype)
+        """The images of the fitted points, in their order."""
+        return _images_of(self, z)
 
 
-class GaussianMap:
-    """The optimal map between the Gaussians fitted to both clouds, ``m1 + A (x - m0)``."""
-
-    def __init__(self) -> None:
-        self.matrix: Tensor | None = None
-
-    def fit(self, z0: Tensor, z1: Tensor) -> Self:
-        """Fit both Gaussians and their map."""
-        self.source, self.target = Gaussian.fit(z0), Gaussian.fit(z1)
-        self.matrix = gaussian_map(self.source, self.target)
-        return self
-
-    def map(self, z: Tensor) -> Tensor:
-        """Where the points ``z (..., k, d)`` go."""
-        _require_fitted(self.matrix, "GaussianMap")
-        assert self.matrix is not None
-        moved = (z.double() - self.source.mean.unsqueeze(-2)) @ self.matrix
-        return (moved + self.target.mean.unsqueeze(-2)).to(z.dtype)
-
-
-class PairMap:
+class PairMap(_Stored):
     """Point ``i`` goes to target ``i`` (counted round where there are fewer): the map behind mixup."""
-
-    def __init__(self) -> None:
-        self._image: Tensor | None = None
 
     def fit(self, z0: Tensor, z1: Tensor) -> Self:
         """Pair the clouds in the order given."""
-        n, m = z0.shape[-2], z1.shape[-2]
-        self._source, self._image = z0, z1[..., torch.arange(n, device=z1.device) % m, :]
+        order = torch.arange(z0.shape[-2], device=z1.device) % z1.shape[-2]
+        self.state = {"source": z0, "image": z1[..., order, :]}
         return self
 
     def map(self, z: Tensor) -> Tensor:
-        """The partners of the fitted points."""
-        _require_fitted(self._image, "PairMap")
-        assert self._image is not None
-        _require_same(z, self._source, "PairMap")
-        return self._image
+        """The partners of the fitted points, in their order."""
+        return _images_of(self, z)
+
+
+def _images_of(fitted: BarycentricMap | PairMap, z: Tensor) -> Tensor:
+    source, image = fitted._known("source"), fitted._known("image")
+    if z is not source and not (z.shape == source.shape and torch.equal(z, source)):
+        raise InputError(
+            f"{type(fitted).__name__} only knows the points that it was fitted on; "
+            "use EntropicMap or GaussianMap for others"
+        )
+    return image
+
+
+class EntropicMap(_Stored):
+    """The entropic map, for points not seen too (Pooladian and Niles-Weed 2021).
+
+    ``T(x) = sum_j w_j(x) z1_j`` with ``w_j(x)`` proportional to ``b_j exp((g_j - |x - z1_j|^2) / entropy)``.
+    On the fitted points it equals the barycentric projection. With ``debiased`` it is
+    ``T(x) + x - T_self(x)``, where ``T_self`` maps ``z0`` to itself: exact for translations. ``map`` is
+    differentiable in its argument.
+    """
+
+    def __init__(self, *, entropy: float = 0.02, tolerance: float = 1e-4, debiased: bool = False) -> None:
+        super().__init__()
+        self.solver, self.debiased = Sinkhorn(entropy=entropy, tolerance=tolerance), debiased
+        self.coupling: Coupling | None = None
+
+    def fit(
+        self, z0: Tensor, z1: Tensor, *, weights0: Tensor | None = None, weights1: Tensor | None = None
+    ) -> Self:
+        """Solve the coupling; only the targets and their potentials are kept for mapping."""
+        coupling = self.coupling = self.solver.solve(PointCost(z0, z1), weights0, weights1)
+        self.state = {"targets": z1, **_soft_state(coupling)}
+        if self.debiased:
+            alone = Sinkhorn(
+                entropy=coupling.entropy.detach(), absolute=True, tolerance=self.solver.tolerance
+            )
+            own = _soft_state(alone.solve(PointCost(z0, z0), weights0, weights0))
+            self.state |= {"own_targets": z0, "own_log_weights": own["log_weights"]}
+        return self
+
+    def map(self, z: Tensor) -> Tensor:
+        """Where the points ``z (..., k, d)`` go."""
+        eps = self._known("eps")
+        image = soft_image(z, self.state["targets"], self.state["log_weights"], eps)
+        if "own_targets" not in self.state:
+            return image
+        return image + z - soft_image(z, self.state["own_targets"], self.state["own_log_weights"], eps)
+
+
+def _soft_state(coupling: Coupling) -> dict[str, Tensor]:
+    eps = coupling.entropy.detach()
+    return {"log_weights": coupling.g / eps[..., None] + coupling.weights1.detach().log(), "eps": eps}
+
+
+class GaussianMap(_Stored):
+    """The optimal map between the Gaussians fitted to both clouds, ``m1 + A (x - m0)``."""
+
+    def fit(
+        self, z0: Tensor, z1: Tensor, *, weights0: Tensor | None = None, weights1: Tensor | None = None
+    ) -> Self:
+        """Fit both Gaussians and their map."""
+        p0, p1 = Gaussian.fit(z0, weights0), Gaussian.fit(z1, weights1)
+        self.state = {"mean0": p0.mean, "mean1": p1.mean, "matrix": gaussian_map(p0, p1)}
+        return self
+
+    def map(self, z: Tensor) -> Tensor:
+        """Where the points ``z (..., k, d)`` go."""
+        matrix = self._known("matrix")
+        moved = (z.double() - self.state["mean0"].unsqueeze(-2)) @ matrix
+        return (moved + self.state["mean1"].unsqueeze(-2)).to(z.dtype)

@@ -26,7 +26,7 @@ class Problem:
     eps: Tensor
     """Sinkhorn's epsilon in units of cost, float64 ``(p,)``."""
     rho: Tensor | None
-    """Price of mass that appears or vanishes, in units of cost, float64 ``(p,)``; None: marginals are strict."""
+    """Price of mass that appears or vanishes, in units of cost ``(p,)``; None: marginals are strict."""
     start: Tensor | None
     """A first guess of ``g`` in units of cost, float64 ``(p, m)``."""
     tolerance: float

@@ -25,7 +25,7 @@ Backend = Literal["auto", "compiled", "torch", "streaming"]
 
 @dataclass(frozen=True, kw_only=True)
 class Sinkhorn:
-    """A configured solver of ``min <P, C> + entropy * KL(P | a x b)`` over plans with marginals ``a`` and ``b``."""
+    """A configured solver of ``min <P, C> + entropy KL(P | a x b)`` over plans with marginals ``a, b``."""
 
     entropy: float | Tensor = 0.02
     """A share of the mean cost; a number, or one for each problem ``(...)``."""
@@ -239,9 +239,10 @@ def warn_unconverged(couplings: Sequence[Coupling]) -> None:
     """One warning for all problems that missed their tolerance."""
     missed = sum(int((~coupling.converged).sum()) for coupling in couplings)
     if missed:
+        count = sum(coupling.converged.numel() for coupling in couplings)
         worst = max(float(coupling.marginal_error.max()) for coupling in couplings)
         warnings.warn(
-            f"Sinkhorn did not converge for {missed} of {sum(c.converged.numel() for c in couplings)} problem(s): "
+            f"Sinkhorn did not converge for {missed} of {count} problem(s): "
             f"marginal_error up to {worst:.2g}, asked {couplings[0].tolerance:g}; "
             "raise max_iterations, entropy or tolerance",
             stacklevel=4,

@@ -20,7 +20,8 @@ def solve_streaming(problem: Problem) -> Solution:
     """Solve the problems one by one in memory proportional to ``n + m``."""
     if problem.rho is not None:
         raise InputError(
-            "relax: marginals can only give way where the cost matrix fits into memory; raise the memory budget"
+            "relax: marginals can only give way where the cost matrix fits into memory; "
+            "raise the memory budget"
         )
     return Solution.joined([_solve_one(problem.part(slice(k, k + 1))) for k in range(len(problem.a))])
 
