@@ -96,11 +96,11 @@ def main() -> None:
     add = wm.GeodesicAugmenter(num_classes=10, embed=Coarse().fit(x), pair_size=8)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
     generator = torch.Generator().manual_seed(0)
-    for step in range(20):
-        rows = torch.randperm(len(x), generator=generator)[:64]
+    for step in range(12):
+        rows = torch.randperm(len(x), generator=generator)[:128]
         x1, y1 = mix(x[rows], y[rows], generator=generator)
         x2, y2 = add(x[rows], y[rows], model=net, generator=generator)
-        batch = Batch(torch.cat([x1, x2]), torch.cat([y1, y2]), progress=step / 20, generator=generator)
+        batch = Batch(torch.cat([x1, x2]), torch.cat([y1, y2]), progress=step / 12, generator=generator)
         terms = method.loss(net, batch)
         optimizer.zero_grad()
         sum(terms.values()).backward()
