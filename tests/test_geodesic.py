@@ -7,10 +7,11 @@ import torch
 
 from wassermix.audit.performance import exact_path
 from wassermix.augment import Mixup
-from wassermix.embed import PCA, VAE, Pixel
+from wassermix.embed import PCA, VAE, EncoderDecoder, Pixel
 from wassermix.errors import InputError
 from wassermix.geodesic import Geodesic, Labels
 from wassermix.transport import (
+    BarycentricMap,
     EntropicMap,
     Gaussian,
     GaussianMap,
@@ -152,6 +153,29 @@ def test_a_fitted_map_carries_new_samples_and_agrees_on_the_old_ones() -> None:
     assert torch.allclose(new.at(0.5).x[:40], path.at(0.5).x)
     barycentric = Geodesic.fit(x0, x1, embed=embed, entropy=0.05)
     assert torch.allclose(barycentric.end, path.end, atol=5e-3)
+
+
+@pytest.mark.parametrize("entropy", [0.005, 0.02, 0.1, 1.0, 5.0])
+def test_the_map_of_new_samples_is_the_barycentric_one_on_the_old_at_every_entropy(entropy: float) -> None:
+    x0, x1 = clouds(30, 20)
+    known = Geodesic.fit(x0, x1, transport=BarycentricMap(entropy=entropy, tolerance=1e-8))
+    any_point = Geodesic.fit(x0, x1, transport=EntropicMap(entropy=entropy, tolerance=1e-8))
+    assert torch.allclose(known.end, any_point.end, atol=1e-6)
+
+
+@pytest.mark.parametrize("entropy", [0.05, 1.0])
+def test_the_debiased_map_of_a_translation_gives_the_exact_path(entropy: float) -> None:
+    x0, shift = clouds(30)[0], torch.tensor([3.0, -1.0, 2.0], dtype=torch.float64)
+    transport = EntropicMap(entropy=entropy, debiased=True, tolerance=1e-8)
+    path = Geodesic.fit(x0, x0 + shift, transport=transport)
+    assert torch.allclose(path.at(0.25).x, x0 + 0.25 * shift, atol=1e-5)
+
+
+def test_an_encoder_that_is_still_training_may_be_used_both_ways() -> None:
+    layer = torch.nn.Linear(3, 2).double()
+    embed = EncoderDecoder(layer, lambda z: z)
+    path = Geodesic.fit(*clouds(), embed=embed, both=True)
+    assert path.at(0.5).x.shape == (21, 2)
 
 
 def test_a_class_with_one_sample_works_and_an_empty_one_is_refused() -> None:

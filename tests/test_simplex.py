@@ -50,6 +50,22 @@ def test_commuting_gaussians_give_the_barycenter_and_others_do_not() -> None:
     assert gap(list(torch.tensor(turns, dtype=torch.float64))) > 1e-2
 
 
+def test_the_exact_variant_comes_closer_to_the_barycenter_where_maps_do_not_commute() -> None:
+    generator = torch.Generator().manual_seed(1)
+    roots = torch.tensor([[[1.0, 0.0], [0.0, 3.0]], [[3.0, 2.0], [2.0, 2.0]], [[2.0, -1.8], [-1.8, 2.0]]])
+    xs = [torch.randn(200, 2, generator=generator) @ root for root in roots]
+    weights = torch.tensor([0.2, 0.5, 0.3])
+    fitted = [Gaussian.fit(x) for x in xs]
+    stacked = Gaussian(torch.stack([g.mean for g in fitted]), torch.stack([g.cov for g in fitted]))
+    expected = gaussian_barycenter(stacked, weights.double()).cov
+
+    def gap(exact: bool) -> float:
+        surface = SimplexGeodesic.fit(xs, [0, 1, 2], exact=exact)
+        return float((Gaussian.fit(surface.at(weights).z).cov - expected).norm() / expected.norm())
+
+    assert gap(exact=True) < 0.5 * gap(exact=False)
+
+
 def test_worst_weights_find_the_top_of_a_known_hill_on_the_simplex() -> None:
     corners = torch.eye(3)[:, None, :]  # one sample whose latent is the weights themselves
     surface = SimplexGeodesic(corners, torch.eye(3), Pixel().fit(torch.eye(3)))

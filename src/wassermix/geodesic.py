@@ -103,12 +103,11 @@ class Geodesic:
         z0, z1 = embed.encode(x0), embed.encode(x1)
         kinds = num_classes or max(_count(y0), _count(y1))
         transport = BarycentricMap(entropy=entropy) if transport is None else transport
+        other = copy.deepcopy(transport)  # before it is fitted: what it then holds may be part of a graph
         forward = cls._directed(z0, z1, (y0, y1), transport, embed=embed, labels=labels, num_classes=kinds)
         if not both:
             return forward
-        back = cls._directed(
-            z1, z0, (y1, y0), copy.deepcopy(transport), embed=embed, labels=labels, num_classes=kinds
-        )
+        back = cls._directed(z1, z0, (y1, y0), other, embed=embed, labels=labels, num_classes=kinds)
         back = back.reversed()
         return forward.joined(replace(back, y0=back.y1) if labels == "hard" else back)
 

@@ -13,7 +13,7 @@ from wassermix import labels as labelling
 from wassermix.embed import Embedding, Pixel
 from wassermix.errors import InputError
 from wassermix.geodesic import PathPoint
-from wassermix.transport import BarycentricMap, TransportMap
+from wassermix.transport import BarycentricMap, TransportMap, cloud_barycenter
 
 __all__ = ["SimplexGeodesic", "worst_weights"]
 
@@ -25,7 +25,8 @@ class SimplexGeodesic:
     ``z_w = sum_k w_k T_k(z)`` with ``T_k`` the map from the anchor to class ``k`` (the identity for itself)
     and the label ``sum_k w_k y_k``. Between two classes this is the geodesic. For more it is the generalised
     geodesic based at the anchor, which is the W2 barycenter only where the maps are compatible (one
-    dimension, commuting Gaussians); ``transport.free_barycenter`` finds the barycenter itself.
+    dimension, commuting Gaussians). ``exact`` moves it on to the free-support barycenter itself, at the price
+    of some exact transport problems for each point and without derivatives in the weights.
     """
 
     corners: Tensor
@@ -34,6 +35,8 @@ class SimplexGeodesic:
     """Soft labels of the corners ``(classes, k)``."""
     embed: Embedding
     anchor: int = 0
+    clouds: tuple[Tensor, ...] = ()
+    """All latents by class, where the barycenter is exact."""
 
     @classmethod
     def fit(
@@ -46,6 +49,7 @@ class SimplexGeodesic:
         transport: TransportMap | None = None,
         entropy: float = 0.02,
         num_classes: int | None = None,
+        exact: bool = False,
     ) -> SimplexGeodesic:
         """Maps from ``xs[anchor]`` to every other ``xs[k] (n_k, *shape)`` of class ``ys[k]``."""
         if len(xs) != len(ys) or len(xs) < 2 or not 0 <= anchor < len(xs):
@@ -54,14 +58,15 @@ class SimplexGeodesic:
             )
         embed = Pixel().fit(xs[0][:1]) if embed is None else embed
         transport = BarycentricMap(entropy=entropy) if transport is None else transport
-        home = embed.encode(xs[anchor])
+        clouds = tuple(embed.encode(x) for x in xs)
+        home = clouds[anchor]
         corners = [
-            home if k == anchor else copy.deepcopy(transport).fit(home, embed.encode(x)).map(home)
-            for k, x in enumerate(xs)
+            home if k == anchor else copy.deepcopy(transport).fit(home, cloud).map(home)
+            for k, cloud in enumerate(clouds)
         ]
         kinds = num_classes or max(ys) + 1
         y = labelling.soft(torch.tensor(list(ys)), kinds, home.dtype).to(home)
-        return cls(torch.stack(corners), y, embed, anchor)
+        return cls(torch.stack(corners), y, embed, anchor, clouds if exact else ())
 
     def __len__(self) -> int:
         return self.corners.shape[1]
@@ -73,6 +78,8 @@ class SimplexGeodesic:
         """
         w = weights.to(self.corners).expand(len(self), len(self.corners))
         z = torch.einsum("nc,cnd->nd", w, self.corners)
+        if self.clouds:
+            z = cloud_barycenter(self.clouds, weights.detach().float(), start=z.detach()).points
         y, home = w @ self.y, self.corners[self.anchor]
         return PathPoint(weights, z, z - home, y, y - self.y[self.anchor], self.embed)
 
@@ -89,6 +96,8 @@ def worst_weights(
 
     ``w_k <- w_k exp(rate g_k / max|g|)``, normalised: stays inside the simplex. The best point seen wins.
     """
+    if surface.clouds:
+        raise InputError("worst_weights needs derivatives in the weights; fit the simplex without exact=True")
     count = len(surface.corners)
     w = torch.full((count,), 1 / count) if start is None else start / start.sum()
     best, top = w, -torch.inf

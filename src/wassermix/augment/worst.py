@@ -31,7 +31,7 @@ class Scorer:
     score: Literal["kl", "ce"] = "kl"
     sigma: float = 0.0
     attack: Callable[[Classifier, Tensor, Tensor], Tensor] | None = None
-    batch_size: int = 512
+    batch_size: int = 256
 
     def __call__(self, x: Tensor, y: Tensor, noise: Tensor | None = None) -> Tensor:
         """``(n, *shape), (n, k) -> (n,)``; ``noise`` in units of ``sigma``, the same for all candidates."""
