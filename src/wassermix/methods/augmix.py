@@ -53,18 +53,19 @@ class AugMix:
         """The terms ``ce`` (of the clean view only) and ``jsd``."""
         if batch.x.dim() != 4:
             raise InputError(f"AugMix works on images (n, c, h, w); got inputs {tuple(batch.x.shape)}")
-        views = [batch.x, self.view(batch), self.view(batch)]
-        logits = forward_copies(model, torch.stack(views))
+        logits = forward_copies(model, self.views(batch))
         return {
             "ce": labels.cross_entropy(logits[0], batch.y).mean(),
             "jsd": self.weight * jensen_shannon(logits).mean(),
         }
 
-    def view(self, batch: Batch) -> Tensor:
-        """One augmented view of the batch's images."""
-        return augmented_view(
-            batch.x, severity=self.severity, width=self.width, depth=self.depth, generator=batch.generator
+    def views(self, batch: Batch) -> Tensor:
+        """The images and two augmented views of them: ``(3, n, c, h, w)``."""
+        twice = torch.cat([batch.x, batch.x])  # together, because calling operations costs most
+        augmented = augmented_view(
+            twice, severity=self.severity, width=self.width, depth=self.depth, generator=batch.generator
         )
+        return torch.cat([batch.x, augmented]).reshape(3, *batch.x.shape)
 
 
 def jensen_shannon(logits: Tensor) -> Tensor:
@@ -89,9 +90,8 @@ def augmented_view(
     lengths = 1 + (uniform(width * len(x)) * depth).long()
     chains = x.repeat(width, 1, 1, 1)
     for step in range(depth):
-        going = lengths > step
-        draws = uniform(3, width * len(x))
-        chains = torch.where(going.reshape(-1, 1, 1, 1), _apply_drawn(chains, draws, severity), chains)
+        going = (lengths > step).nonzero().squeeze(1)
+        chains[going] = _apply_drawn(chains[going], uniform(3, len(going)), severity)
     mixed = (weights.reshape(-1, 1, 1, 1) * chains).reshape(width, *x.shape).sum(dim=0)
     share = uniform(len(x)).to(x.dtype).reshape(-1, 1, 1, 1)
     return (1 - share) * x + share * mixed
