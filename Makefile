@@ -8,7 +8,7 @@ JOBS ?= 2
 # Two workers with one thread each: oversubscribed OpenMP is many times slower.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: install demo test lint bench clean
+.PHONY: install demo test test-long lint bench docs clean
 
 install: $(VENV)/.installed
 
@@ -18,12 +18,21 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
+# Checks that take many minutes, such as ten epochs of MNIST against published certificates.
+test-long: $(VENV)/.dev
+	$(BIN)/python -m pytest -m long
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+# The pages and pictures of docs/, from the files under results/.
+docs: $(VENV)/.installed
+	$(BIN)/python docs/make.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info demo-run

@@ -1,0 +1,133 @@
+"""Make the pages and pictures of docs/ from the files under results/: ``make docs``.
+
+``python docs/make.py --demo demo-run`` first takes what the picture needs out of a finished demo.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from wassermix.experiments import table_names, table_page
+
+ROOT = Path(__file__).parent.parent
+RESULTS, DOCS = ROOT / "results", ROOT / "docs"
+COLOURS = ("#0072b2", "#d55e00")  # blue and vermillion, told apart by colour-blind eyes too
+
+
+def main() -> None:
+    """Collect where asked, then draw and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--demo", type=Path, help="the folder of a finished demo")
+    demo = parser.parse_args().demo
+    if demo is not None:
+        collect(demo)
+    draw_picture()
+    (DOCS / "results.md").write_text(results_page())
+
+
+def collect(demo: Path) -> None:
+    """Keep what the docs show of a finished demo: mean geodesics, certified tables, pictures."""
+    runs = {
+        folder.name: run_record(folder) for folder in sorted(demo.iterdir()) if (folder / "audit").is_dir()
+    }
+    frames = next((demo / next(iter(runs)) / "audit").glob("*.npz"))
+    RESULTS.mkdir(exist_ok=True)
+    shutil.copy(frames, RESULTS / "demo-frames.npz")
+    (RESULTS / "demo.json").write_text(json.dumps({"runs": runs}, indent=1) + "\n")
+
+
+def run_record(folder: Path) -> dict[str, Any]:
+    """What the docs show of one run."""
+    audit, certified, attacked = (
+        json.loads(next((folder / kind).glob("*.json")).read_text())
+        for kind in ("audit", "certify", "attack")
+    )
+    kept = ("mode", "sigma", "n0", "n", "alpha", "images", "certified", "acr")
+    attack = {key: value for key, value in attacked.items() if key not in ("per_image", "checks", "indices")}
+    last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
+    return {
+        "updates": last["updates"],
+        "audit": {"parameters": audit["parameters"], "mean": audit["mean"]},
+        "certify": {key: certified[key] for key in kept},
+        "attack": attack,
+    }
+
+
+def draw_picture() -> None:
+    """Digits on their way between classes, and the loss of two models along it."""
+    stored = np.load(RESULTS / "demo-frames.npz")
+    runs = json.loads((RESULTS / "demo.json").read_text())["runs"]
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=(1, 1.5))
+    strip(above, stored["frames"][:2, 0], stored["pairs"][:2])
+    axes = below.subplots()
+    for colour, (name, run) in zip(COLOURS, runs.items()):
+        axes.plot(
+            run["audit"]["mean"]["t"], run["audit"]["mean"]["kl"], color=colour, label=name, linewidth=2
+        )
+    axes.set(xlim=(0, 1), xlabel="t, from one class (0) to another (1)", ylabel="KL to the mixed label")
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    figure.savefig(DOCS / "picture.svg", metadata={"Date": None})
+
+
+def strip(figure: Any, frames: np.ndarray, pairs: np.ndarray) -> None:
+    """One row of pictures a pair, time from left to right."""
+    for row, (samples, pair) in enumerate(zip(frames, pairs)):
+        for column, image in enumerate(samples):
+            axes = figure.add_subplot(len(frames), len(samples), row * len(samples) + column + 1)
+            axes.imshow(image[0], cmap="gray_r", vmin=0, vmax=255)
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.spines[:].set_visible(False)
+            if column == 0:
+                axes.set_ylabel(f"{pair[0]} to {pair[1]}", rotation=0, ha="right", va="center")
+
+
+def results_page() -> str:
+    """docs/results.md: the findings in words, then every finished table."""
+    words = (DOCS / "findings.md").read_text()
+    records = [path for name in table_names() if (path := RESULTS / f"{name}.json").exists()]
+    tables = [table_page(json.loads(path.read_text())) for path in records]
+    return "\n".join([words.rstrip(), "", *tables, "", "## The demo", "", *demo_table()]) + "\n"
+
+
+def demo_table() -> list[str]:
+    """The demo's certified accuracy and attack, a row a run."""
+    runs = json.loads((RESULTS / "demo.json").read_text())["runs"]
+    plan = next(iter(runs.values()))["certify"]
+    attack = next(iter(runs.values()))["attack"]
+    radii = [cell["radius"] for cell in plan["certified"]]
+    lines = [
+        f"`make demo`: sigma {plan['sigma']:g}, certified with mode `{plan['mode']}`, n = {plan['n']}, "
+        f"{plan['images']} test images; attacked with {attack['attack']}, {attack['norm']}, "
+        f"eps {attack['eps']:g}, {attack['steps']} steps. One seed; ± is half the 95% Wilson interval.",
+        "",
+        f"| run | updates | clean | attacked | average radius | {' | '.join(f'r = {r:g}' for r in radii)} |",
+        f"|{'---|' * (5 + len(radii))}",
+    ]
+    return lines + [demo_row(name, run) for name, run in runs.items()]
+
+
+def demo_row(name: str, run: dict[str, Any]) -> str:
+    """One run of the demo as a line of the table."""
+    shares = [run["attack"]["clean"], run["attack"]["robust"]]
+    cells = [name, str(run["updates"]), *map(percent, shares), f"{run['certify']['acr']:.3f}"]
+    return f"| {' | '.join([*cells, *map(percent, run['certify']['certified'])])} |"
+
+
+def percent(cell: dict[str, float]) -> str:
+    """A share with half its interval, in percent."""
+    return f"{100 * cell['accuracy']:.1f} ± {50 * (cell['high'] - cell['low']):.1f}"
+
+
+if __name__ == "__main__":
+    main()
