@@ -164,14 +164,14 @@ def fitted(split: TensorSplit) -> Embedding:
 
 
 def trained(split: TensorSplit) -> nn.Module:
-    """A LeNet after one pass over a sixth of the images: neither blind nor finished."""
+    """A LeNet after one pass over half of the images: neither blind nor finished."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         net = build_model("lenet", shape=(1, 28, 28), num_classes=10)
     net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
     generator = stream(0, "trained")
-    for rows in torch.randperm(len(split), generator=generator)[: len(split) // 6].split(128):
+    for rows in torch.randperm(len(split), generator=generator)[: len(split) // 2].split(128):
         x = split.get(rows)
         loss = nn.functional.cross_entropy(
             net(x + SIGMA * torch.randn(x.shape, generator=generator)), split.y[rows]

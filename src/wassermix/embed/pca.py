@@ -21,7 +21,8 @@ class PCA(Embedding):
     """Principal components: ``phi(x) = V (x - m)``, ``psi(z) = m + V' z``, images clipped to [0, 1].
 
     ``V (size, d)`` has orthonormal rows, so distances in the latent space are those of the projected samples.
-    ``whiten`` divides each component by its standard deviation. ``size`` is cut to what the data can carry.
+    ``whiten`` divides each component by its standard deviation. ``size`` is cut to what the data can carry;
+    ``PCA(64)`` is short for ``PCA(size=64)``.
     """
 
     name = "pca"
@@ -29,8 +30,9 @@ class PCA(Embedding):
     components: Tensor
     scale: Tensor
 
-    def __init__(self, size: int = 64, *, whiten: bool = False) -> None:
+    def __init__(self, short: int | None = None, /, *, size: int = 64, whiten: bool = False) -> None:
         super().__init__()
+        size = size if short is None else short
         if size < 1:
             raise InputError(f"embed.size is the number of components, at least 1; got {size}")
         self.size, self.whiten = size, whiten

@@ -21,14 +21,17 @@ class VAE(Embedding):
 
     Maximises ``E log p(x | z) - kl_weight KL(q(z | x) | N(0, I))`` with independent Bernoulli pixels.
     ``encode`` is the posterior mean; ``decode`` the mean image, in [0, 1] by its last sigmoid.
+    ``VAE(64)`` is short for ``VAE(size=64)``.
     """
 
     name = "vae"
 
     def __init__(
         self,
-        size: int = 64,
+        short: int | None = None,
+        /,
         *,
+        size: int = 64,
         kl_weight: float = 1.0,
         epochs: int = 10,
         width: int = 32,
@@ -37,6 +40,7 @@ class VAE(Embedding):
         seed: int = 0,
     ) -> None:
         super().__init__()
+        size = size if short is None else short
         if size < 1 or epochs < 1 or width < 1 or batch_size < 1:
             raise InputError("embed: size, epochs, width and batch_size of a vae are at least 1")
         self.size, self.kl_weight, self.epochs, self.width = size, kl_weight, epochs, width
