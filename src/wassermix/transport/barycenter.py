@@ -16,7 +16,8 @@ from wassermix.transport.sinkhorn import solve_coupling
 
 __all__ = ["CloudBarycenter", "GridBarycenter", "cloud_barycenter", "grid_barycenter"]
 
-LARGEST_EXPONENT = 200.0  # beyond it scalings could leave float64: logarithms are kept instead
+LARGEST_EXPONENT = 600.0  # beyond it scalings could leave float64: logarithms are kept instead
+DEBIAS_UPDATES = 3  # of d in an iteration: cheap beside the k blurs, and fewer iterations are needed
 AT_LEAST = 10  # iterations; the first ones can stand still before they move
 
 
@@ -57,7 +58,8 @@ def grid_barycenter(
 
         a_k = h_k / (K b_k);  h = d prod_k (K^T a_k)^{w_k};  b_k = h / (K^T a_k);  d = sqrt(d h / (K d))
 
-    ``K`` is a product over the axes. Small entropies are solved in logarithms.
+    ``K`` is a product over the axes; ``d`` is updated a few times an iteration. Small entropies, and any
+    at which a scaling leaves float64, are solved in logarithms.
     """
     histograms, weights = _checked(histograms, weights)
     axes = _axes(axes, histograms)
@@ -66,10 +68,17 @@ def grid_barycenter(
         raise InputError(f"entropy: got {entropy}; expected a positive number")
     exponents = [-(axis[:, None] - axis).square() / eps for axis in axes]
     gentle = sum(float(-exponent.min()) for exponent in exponents) < LARGEST_EXPONENT
-    scaling = _Scaling(exponents) if gentle else _LogScaling(exponents)
-    histogram, change, count = _iterate(
-        scaling, histograms, weights, debiased=debiased, tolerance=tolerance, max_iterations=max_iterations
-    )
+    for scaling in (_Scaling(exponents), _LogScaling(exponents))[0 if gentle else 1 :]:
+        histogram, change, count = _iterate(
+            scaling,
+            histograms,
+            weights,
+            debiased=debiased,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+        )
+        if change < float("inf"):
+            break
     result = GridBarycenter(histogram, change, count, tolerance)
     if not result.converged:
         warnings.warn(
@@ -131,7 +140,9 @@ class _Scaling:
             h = (share * (b * reached).log()).sum(0).exp()
             return h, h / reached, d
         h = d * (share * reached.log()).sum(0).exp()
-        return h, h / reached, (d * h / self.blur(d)).sqrt()
+        for _ in range(DEBIAS_UPDATES):
+            d = (d * h / self.blur(d)).sqrt()
+        return h, h / reached, d
 
 
 class _LogScaling:
@@ -160,7 +171,9 @@ class _LogScaling:
             h = (share * (b + reached)).sum(0)
             return h.exp(), h - reached, d
         h = d + (share * reached).sum(0)
-        return h.exp(), h - reached, (d + h - self.blur(d)) / 2
+        for _ in range(DEBIAS_UPDATES):
+            d = (d + h - self.blur(d)) / 2
+        return h.exp(), h - reached, d
 
 
 def _iterate(
@@ -177,6 +190,8 @@ def _iterate(
     while count < max_iterations and (change > tolerance or count < AT_LEAST):
         new, b, d = scaling.step(histograms, weights, b, d, debiased=debiased)
         change, histogram, count = float((new - histogram).abs().sum()), new, count + 1
+        if not change < float("inf"):  # a scaling left float64
+            return histogram, float("inf"), count
     return histogram / histogram.sum(), change, count
 
 

@@ -155,7 +155,7 @@ class Coupling:
         return torch.as_tensor(given) - eps * (mass - a.sum(-1) * b.sum(-1))
 
     def _with_gradient(self, value: Tensor) -> Tensor:
-        """``value`` with the gradient of ``<P, C> + <f, a> + <g, b> + KL entropy`` at fixed ``P, f, g, KL``."""
+        """``value`` with the gradient of ``<P, C> + <f, a> + <g, b> + KL entropy``, all but inputs fixed."""
         parts = []
         if self.weights0.requires_grad or self.weights1.requires_grad:
             parts += [(self.weights0 * self.f).sum(-1), (self.weights1 * self.g).sum(-1)]

@@ -23,7 +23,7 @@ __all__ = ["solve_run", "stream_rows"]
 LOWEST = np.float32(-60.0)  # smaller exponents only make denormals, which are many times slower
 ABSORB = 25.0  # how far g may move, in units of entropy, before the kernel is built again
 MEMORY = 6  # points that Anderson acceleration mixes
-RIDGE = 1e-9
+RIDGE = 1e-12
 FRESH_STARTS = 6  # how often a solve may go on after its recomputed error was above the tolerance
 
 
@@ -147,54 +147,57 @@ def _sweep(kernel: Any, a: Any, v: Any, s: Any, c: Any) -> None:
 
 
 @compiled(FAST)
-def _mix(gram: Any, slot: int, count: int, mixing: Any) -> None:
-    """Weights that sum to 1 and make ``|sum_k w_k r_k|`` smallest; ``k`` counts back from ``slot``."""
+def _fit(gram: Any, right: Any, count: int) -> None:
+    """Solve ``gram x = right`` for the first ``count`` unknowns in place, by Cholesky with a small ridge."""
     trace = 0.0
     for i in range(count):
-        trace += gram[(slot - i) % MEMORY, (slot - i) % MEMORY]
-    factor = np.empty((count, count))
-    for i in range(count):  # Cholesky
-        for j in range(i + 1):
-            value = gram[(slot - i) % MEMORY, (slot - j) % MEMORY]
-            for k in range(j):
-                value -= factor[i, k] * factor[j, k]
-            factor[i, j] = (
-                value / factor[j, j] if i != j else np.sqrt(max(value, 0.0) + RIDGE * trace + 1e-300)
-            )
-    total = 0.0
+        trace += gram[i, i]
     for i in range(count):
-        value = 1.0
+        for j in range(i + 1):
+            value = gram[i, j]
+            for k in range(j):
+                value -= gram[i, k] * gram[j, k]
+            if i == j:
+                gram[i, i] = np.sqrt(max(value, 0.0) + RIDGE * trace + 1e-300)
+            else:
+                gram[i, j] = value / gram[j, j]
+    for i in range(count):
         for k in range(i):
-            value -= factor[i, k] * mixing[k]
-        mixing[i] = value / factor[i, i]
+            right[i] -= gram[i, k] * right[k]
+        right[i] /= gram[i, i]
     for i in range(count - 1, -1, -1):
         for k in range(i + 1, count):
-            mixing[i] -= factor[k, i] * mixing[k]
-        mixing[i] /= factor[i, i]
-        total += mixing[i]
-    for i in range(count):
-        mixing[i] /= total
+            right[i] -= gram[k, i] * right[k]
+        right[i] /= gram[i, i]
 
 
 @compiled(FAST)
 def _extrapolate(points: Any, residuals: Any, gram: Any, slot: int, count: int, out: Any) -> None:
-    """Anderson's step: mix the last ``count`` points so that the mixed residual is smallest."""
+    """Anderson's step: the newest point, less the mixture of earlier moves that best explains its residual.
+
+    Row ``slot`` of ``points`` and ``residuals`` holds the newest; the ``count`` rows before it (in a ring)
+    hold the differences of earlier neighbours, whose products ``gram`` keeps.
+    """
     m = out.shape[0]
-    newest = residuals[slot]
+    newest, right, small = residuals[slot], np.empty(MEMORY), np.empty((MEMORY, MEMORY))
+    last = (slot - 1) % MEMORY
     for k in range(count):
-        other = (slot - k) % MEMORY
-        old, dot = residuals[other], 0.0
+        other, dot, cross = (slot - 1 - k) % MEMORY, 0.0, 0.0
+        row, old = residuals[last], residuals[other]
         for j in range(m):
-            dot += newest[j] * old[j]
-        gram[slot, other] = gram[other, slot] = dot
-    mixing = np.ones(MEMORY)
-    if count > 1:
-        _mix(gram, slot, count, mixing)
-    out[:] = 0.0
+            dot += row[j] * old[j]
+            cross += newest[j] * old[j]
+        gram[last, other] = gram[other, last] = dot
+        right[k] = cross
     for k in range(count):
-        old, share = points[(slot - k) % MEMORY], mixing[k]
+        for l in range(count):
+            small[k, l] = gram[(slot - 1 - k) % MEMORY, (slot - 1 - l) % MEMORY]
+    _fit(small, right, count)
+    out[:] = points[slot]
+    for k in range(count):
+        move, share = points[(slot - 1 - k) % MEMORY], right[k]
         for j in range(m):
-            out[j] += share * old[j]
+            out[j] -= share * move[j]
 
 
 @compiled(FAST)
@@ -238,9 +241,19 @@ def _iterate(
         error = _compare(b, v, c, base, g, points[slot], residuals[slot])
         done = error <= target or sweeps >= limit
         if not done:
-            stored = 1 if error > 3 * best else min(stored + 1, MEMORY)
+            stored = 0 if error > 3 * best or sweeps == 1 else min(stored + 1, MEMORY - 1)
             best = min(best, error)
+            before = (slot - 1) % MEMORY
+            if stored > 0:
+                points[before] = points[slot] - points[before]
+                residuals[before] = residuals[slot] - residuals[before]
             _extrapolate(points, residuals, gram, slot, stored, g)
+            leap = 0.0
+            for j in range(m):
+                leap = max(leap, abs(g[j] - points[slot, j]))
+            if not leap <= ABSORB:  # further than the kernel can hold: take the plain step, which always fits
+                stored = 1
+                g[:] = points[slot]
             for j in range(m):
                 away = max(away, abs(g[j] - base[j]))
         if done or away > ABSORB:

@@ -49,9 +49,7 @@ class Sinkhorn:
         if self.max_iterations < 1:
             raise InputError(f"max_iterations: got {self.max_iterations}; expected at least 1")
         if self.relax is not None and not self.relax > 0:
-            raise InputError(
-                f"relax: got {self.relax}; expected a positive number, or None for strict marginals"
-            )
+            raise InputError(f"relax: got {self.relax}; expected a positive number, or None (strict)")
 
     def solve(
         self,
