@@ -2,7 +2,15 @@
 
 __version__ = "0.1.0"
 
-from wassermix.attacks import FGSM, PGD, AutoAttack, SmoothedPGD
+from wassermix.attacks import (
+    FGSM,
+    PGD,
+    AutoAttack,
+    GeodesicAttack,
+    SmoothedPGD,
+    attack_curve,
+    evaluate_attack,
+)
 from wassermix.audit import performance_geodesic
 from wassermix.augment import (
     CutMix,
@@ -43,6 +51,7 @@ __all__ = [
     "EntropicMap",
     "GaussianMap",
     "Geodesic",
+    "GeodesicAttack",
     "GeodesicAugmenter",
     "GeodesicSampler",
     "GeodesicSmoothness",
@@ -56,8 +65,10 @@ __all__ = [
     "PuzzleMix",
     "SmoothedPGD",
     "Standard",
+    "attack_curve",
     "build_model",
     "certify",
+    "evaluate_attack",
     "geodesic_smoothness",
     "load_data",
     "performance_geodesic",

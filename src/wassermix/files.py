@@ -21,10 +21,7 @@ def write_beside(path: Path, write: Callable[[Path], object]) -> None:
         write(beside)
         os.replace(beside, path)
     except OSError as error:
-        raise InputError(
-            f"cannot write '{path}': {error.strerror or error}; "
-            "choose an output folder that is writable and has space"
-        ) from error
+        raise _unwritable(path, error) from error
     finally:
         if beside.exists():
             beside.unlink()
@@ -52,21 +49,31 @@ def read_json(path: Path) -> Any:
 
 def append_line(path: Path, line: str) -> None:
     """Append one line and push it to the disk before returning."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
 def cut_back(path: Path, keep: Callable[[str], bool] = lambda line: True) -> list[str]:
     """Drop a half-written last line and all lines that ``keep`` refuses; return what stays."""
     if not path.exists():
         return []
-    whole = path.read_text(encoding="utf-8").split("\n")[:-1]  # what follows the last newline is half a line
+    text = path.read_text(encoding="utf-8")
+    whole = text.split("\n")[:-1]  # what follows the last newline is half a line
     kept = [line for line in whole if keep(line)]
-    write_text(path, _joined(kept))
+    if _joined(kept) != text:
+        write_text(path, _joined(kept))
     return kept
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    why = error.strerror or str(error)
+    return InputError(f"cannot write '{path}': {why}; choose an output folder that is writable and has space")
 
 
 def _joined(lines: Iterable[str]) -> str:

@@ -64,7 +64,7 @@ def run_attack(
                 indices,
                 attack=attack,
                 out=target.folder / "attack",
-                name=settings.name,
+                name=_name(settings, attack),
                 resume=resume,
                 overwrite=overwrite,
                 about={"data": target.data.name, "split": target.split_name, "note": target.data.note},
@@ -90,6 +90,12 @@ def _made(target: Target, settings: AttackSettings, eps: str) -> Attack:
     train = target.data.train
     chosen = torch.linspace(0, len(train) - 1, min(FIT_SAMPLES, len(train))).round().long()
     return attack.fit(train.get(chosen), train.y[chosen])
+
+
+def _name(settings: AttackSettings, attack: Attack) -> str | None:
+    """The name asked for; with several eps each result gets its own."""
+    several = "," in settings.eps
+    return f"{settings.name}-{attack.label}" if settings.name and several else settings.name
 
 
 def _print(result: AttackResult, label: str) -> None:

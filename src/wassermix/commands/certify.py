@@ -43,7 +43,10 @@ def run_certify(
     indices = sample_indices(target, images)
     if dry_run:
         cost = estimate_cost(target.model, target.split, indices, settings=settings)
-        say(f"would take at most {cost.passes:,.0f} forward passes, about {cost.minutes:.1f} minutes here")
+        say(
+            f"would take about {cost.passes:,} forward passes (at most {cost.passes_at_most:,}), "
+            f"{cost.minutes:.1f} minutes here"
+        )
         return
     with distributed.process_group(), counted(f"certifying {target.folder.name}") as progress:
         certificates = certify_to_files(

@@ -24,7 +24,7 @@ console = Console()
 
 def say(sentence: str) -> None:
     """Print one line, as long as it is: paths and commands can be copied from it."""
-    console.print(sentence, soft_wrap=True, highlight=False)
+    console.print(sentence, soft_wrap=True, highlight=False, markup=False)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import os
 import platform
 
 import torch
+from rich.markup import escape
 from rich.table import Table
 
 import wassermix
@@ -46,7 +47,7 @@ def run_doctor() -> None:
     table.add_row("device", torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu")
     table.add_row("threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores")
     for name, (module, extra, use) in OPTIONAL.items():
-        table.add_row(f"{name} ({use})", _optional(name, module, extra))
+        table.add_row(f"{name} ({use})", escape(_optional(name, module, extra)))
     for folder in data_folders():
         table.add_row("data folder", f"{folder} ({'exists' if folder.is_dir() else 'not there'})")
     console.print(table)

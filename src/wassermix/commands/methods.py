@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rich.table import Table
+from rich.padding import Padding
 
 from wassermix.augment import AUGMENTERS
 from wassermix.commands.console import console
@@ -26,41 +26,30 @@ FAMILIES: dict[str, Mapping[str, Callable[..., Any]]] = {
 
 
 def run_methods() -> None:
-    """Print one table a family."""
+    """Print each family's components: name and cost, what it does, options with defaults, reference."""
     for family, registry in FAMILIES.items():
-        table = Table(
-            "name",
-            "does",
-            "passes an image",
-            "options and defaults",
-            "reference",
-            title=f"{family}=",
-            title_justify="left",
-            show_lines=True,
-        )
         for name, factory in registry.items():
-            table.add_row(
-                name,
-                _summary(factory),
-                _cost(factory),
-                _options(factory),
-                str(getattr(factory, "reference", "")),
-            )
-        console.print(table)
+            console.print(f"[bold]{family}={name}[/]{_cost(factory)}", highlight=False)
+            for line in _lines(factory):
+                console.print(Padding(line, (0, 0, 0, 4)), markup=False, highlight=False)
 
 
-def _summary(factory: Callable[..., Any]) -> str:
-    return (inspect.getdoc(factory) or "").split("\n\n")[0].replace("\n", " ")
+def _lines(factory: Callable[..., Any]) -> Iterator[str]:
+    yield (inspect.getdoc(factory) or "").split("\n\n")[0].replace("\n", " ").replace("``", "")
+    options = [f"{name}={_plain(default)}" for name, (_, default) in option_fields(factory).items()]
+    yield f"options: {'  '.join(options) or 'none'}"
+    if getattr(factory, "reference", None):
+        yield f"reference: {factory.reference}"  # type: ignore[attr-defined]
+
+
+def _plain(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "none" if value is None else str(value)
 
 
 def _cost(factory: Callable[..., Any]) -> str:
-    """Passes with the default options; parts that train nothing of their own have none."""
+    """Passes an image with the default options, for what has a cost of its own."""
     try:
         passes = getattr(factory(), "passes", None)
     except TypeError:  # needs context, such as the number of classes
         passes = getattr(factory, "passes", None)
-    return f"{passes:g}" if isinstance(passes, int | float) else ""
-
-
-def _options(factory: Callable[..., Any]) -> str:
-    return "\n".join(f"{name}={default!r}" for name, (_, default) in option_fields(factory).items())
+    return f"  ({passes:g} passes an image)" if isinstance(passes, int | float) else ""

@@ -12,6 +12,8 @@ __all__ = ["run_report"]
 
 def run_report(runs: list[Path], out: Path) -> None:
     """Write the page, print its headline table, and say where it is."""
-    write_report(runs, out)
+    summary = write_report(runs, out)
     console.print(summary_table(runs))
+    for line in summary.missing:
+        say(line)
     say(f"report: {out.resolve()}")

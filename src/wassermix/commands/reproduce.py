@@ -16,7 +16,7 @@ __all__ = ["list_tables", "run_reproduce"]
 def list_tables() -> None:
     """Print the tables that ship with the package."""
     for name in table_names():
-        say(f"[bold]{name}[/]: {load_table(name).title}")
+        say(f"{name}: {load_table(name).title}")
 
 
 def run_reproduce(name: str, *, rows: list[str] | None, out: Path, results: Path) -> None:

@@ -48,7 +48,7 @@ def build_parts(
     method = _made("method", config.method, context)
     augment = _made("augment", config.augment, context)
     regularizer = _made("regularizer", config.regularizer, context)
-    reason = compatible(method, augment, regularizer)
+    reason = compatible(method, augment, regularizer, shape=data.shape)
     if reason:
         raise InputError(reason)
     return Parts(data, make_model(config, data), method, augment, regularizer, embed)

@@ -266,5 +266,11 @@ def _stores(augment: Any) -> bool:
 
 
 def _passes(parts: Parts) -> float:
-    """Forward+backward passes that one image of a batch costs, all told."""
-    return float(parts.method.passes + getattr(parts.regularizer, "passes", 0.0))
+    """Forward+backward passes that one image of a batch costs, all told.
+
+    New samples beside the batch cost the method too; making a stored set is counted when it is made.
+    """
+    augment = None if _stores(parts.augment) else parts.augment
+    ratio = augment.ratio if augment is not None and augment.adds else 0.0
+    search = getattr(augment, "passes", 0.0) * (ratio or 1.0)
+    return float(parts.method.passes * (1 + ratio) + search + getattr(parts.regularizer, "passes", 0.0))

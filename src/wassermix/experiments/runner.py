@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import torch
+
 from wassermix.attacks import attack_to_files, make_attack
 from wassermix.certify import CertifySettings, certify_to_files, evenly_spaced
 from wassermix.config import Config
@@ -48,7 +50,8 @@ def _run(table: Table, config: Config, folder: Path, tell: Tell) -> None:
     if table.certify is not None:
         _certify(model.eval(), split, table.certify, config.sigma, folder=folder, tell=tell)
     for plan in table.attacks:
-        _attack(model.eval(), split, plan, folder=folder, tell=tell)
+        bounds = (0.0, 1.0) if data.kind == "image" else None
+        _attack(model.eval(), split, plan, bounds=bounds, folder=folder, tell=tell)
 
 
 def _certify(
@@ -68,12 +71,22 @@ def _certify(
     )
 
 
-def _attack(model: Classifier, split: Split, plan: AttackPlan, *, folder: Path, tell: Tell) -> None:
-    attack = make_attack(plan.attack, norm=plan.norm, eps=plan.eps, steps=plan.steps, restarts=plan.restarts)
+def _attack(
+    model: Classifier,
+    split: Split,
+    plan: AttackPlan,
+    *,
+    bounds: tuple[float, float] | None,
+    folder: Path,
+    tell: Tell,
+) -> None:
+    attack = make_attack(
+        plan.attack, norm=plan.norm, eps=plan.eps, steps=plan.steps, restarts=plan.restarts, bounds=bounds
+    )
     attack_to_files(
         model,
         split,
-        evenly_spaced(len(split), plan.images),
+        torch.tensor(evenly_spaced(len(split), plan.images)),
         attack=attack,
         out=folder / "attack",
         resume=True,

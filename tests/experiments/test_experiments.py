@@ -1,0 +1,108 @@
+"""Tables of experiments: every row valid, filled and gathered, comparisons against numpy and scipy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from wassermix.errors import InputError
+from wassermix.experiments import gather, load_table, run_table, table_names, table_page
+from wassermix.experiments.gather import paired_difference
+
+SMALL = """
+title: "Two rows on Gaussians"
+recipe: vectors
+common: {data: gaussians, model: mlp, "model.hidden": [], epochs: 1, sigma: 0.5}
+seeds: [0, 1]
+certify: {n: 200, images: 20}
+attacks: [{attack: pgd, norm: l2, eps: 0.5, steps: 2, images: 20}]
+control: plain
+rows:
+  plain: {}
+  mixed: {augment: mixup}
+"""
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_every_row_of_every_shipped_table_is_a_valid_training(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = load_table(name)
+    assert all(table.config(row, seed).seed == seed for row in table.rows for seed in table.seeds_of(row))
+    assert set(table.more_seeds) <= set(table.rows)
+
+
+@pytest.mark.parametrize("name", [name for name in table_names() if name.startswith("controls")])
+def test_the_controls_take_equal_updates(name: str) -> None:
+    table = load_table(name)
+    updates = {row: table.config(row, 0).updates for row in table.rows}
+    assert len({count for row, count in updates.items() if row != "gaussian"}) == 1
+    assert updates["gaussian"] is not None
+
+
+def test_settings_are_chosen_on_held_out_samples_only() -> None:
+    assert load_table("smoothness-weight").split == "holdout"
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("table")
+    (folder / "small.yaml").write_text(SMALL)
+    run_table(load_table(str(folder / "small.yaml")), folder / "runs")
+    return folder
+
+
+def test_a_table_is_filled_and_gathered_with_its_intervals(filled: Path) -> None:
+    record = gather(load_table(str(filled / "small.yaml")), filled / "runs", name="small")
+    assert record["results"].keys() == {"plain", "mixed"}
+    row = record["results"]["mixed"]
+    assert row["seeds"] == [0, 1]
+    logs = sorted((filled / "runs" / "mixed").glob("*/certify/*.json"))
+    radii = [json.loads(path.read_text())["acr"] for path in logs]
+    assert row["acr"] == pytest.approx(np.mean(radii))
+    assert record["against_control"].keys() == {"mixed"}
+    json.dumps(record, allow_nan=False)
+
+
+def test_a_page_shows_every_row_and_the_protocol(filled: Path) -> None:
+    page = table_page(gather(load_table(str(filled / "small.yaml")), filled / "runs", name="small"))
+    assert "| plain |" in page
+    assert "| mixed |" in page
+    assert "n 200" in page
+
+
+def test_filling_a_finished_table_again_changes_nothing(filled: Path) -> None:
+    def written() -> dict[Path, int]:
+        names = ("model.safetensors", "*.tsv", "attack/*.json")
+        return {path: path.stat().st_mtime_ns for name in names for path in filled.rglob(name)}
+
+    before = written()
+    run_table(load_table(str(filled / "small.yaml")), filled / "runs")
+    assert written() == before
+
+
+def test_an_unfinished_row_is_left_out(filled: Path, tmp_path: Path) -> None:
+    record = gather(load_table(str(filled / "small.yaml")), tmp_path, name="small")
+    assert record["results"] == {}
+    assert "No row is finished" in table_page(record)
+
+
+def test_an_unknown_table_or_row_is_refused(filled: Path) -> None:
+    with pytest.raises(InputError, match="table 'nothing' is unknown"):
+        load_table("nothing")
+    with pytest.raises(InputError, match="row 'other' is not in the table"):
+        run_table(load_table(str(filled / "small.yaml")), filled / "runs", rows=["other"])
+
+
+def test_a_paired_difference_is_scipys_interval_over_images() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(1, 1, (3, 400)), rng.normal(0.9, 1, (3, 400))
+    found = paired_difference(first, second)
+    gaps = (first - second).mean(0)
+    low, high = stats.norm.interval(0.95, gaps.mean(), stats.sem(gaps))
+    assert (found["low"], found["high"]) == pytest.approx((low, high), abs=1e-4)
+    assert found["seed_sd"] == pytest.approx(np.std((first - second).mean(1), ddof=1))
