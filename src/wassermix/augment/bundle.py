@@ -69,9 +69,10 @@ def join_parts(parts: list[Part], embed: Embedding, *, num_classes: int, labels:
 def worst_targets(made: Bundle, t: Tensor, scores: Tensor, sources: int) -> tuple[Bundle, Tensor]:
     """For each source the target class with the highest mean score; ``problem`` numbers them in turn."""
     tried = int(made.problem.max()) + 1
+    scores = scores.cpu()
     total = torch.zeros(tried).to(scores).index_add(0, made.problem, scores)
     mean = total / torch.bincount(made.problem, minlength=tried).to(scores)
     winner = mean.reshape(sources, -1).argmax(dim=1) + torch.arange(sources) * (tried // sources)
     rows = torch.isin(made.problem, winner).nonzero()[:, 0]
     kept = Bundle(made.path.rows(rows), made.class0[rows], made.class1[rows], made.problem[rows])
-    return kept, t[rows]
+    return kept, t[rows.to(t.device)]

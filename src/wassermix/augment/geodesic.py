@@ -323,10 +323,10 @@ class GeodesicAugmenter:
 
     def _groups(self, made: Bundle) -> Tensor:
         if self.scope == "sample":
-            return torch.arange(len(made.path))
+            return torch.arange(len(made.path), device=made.path.start.device)
         key = made.problem if self.scope == "batch" else made.class0 * self.num_classes + made.class1
         group: Tensor = key.unique(return_inverse=True)[1]
-        return group
+        return group.to(made.path.start.device)
 
 
 def _check(augment: GeodesicAugmenter) -> None:

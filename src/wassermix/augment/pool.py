@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from wassermix.augment.draws import choose, permutation
+from wassermix.augment.worst import device_of
 from wassermix.embed import Embedding, encode_rows
 from wassermix.errors import InputError
 from wassermix.modes import Classifier, evaluating
@@ -118,7 +119,8 @@ def confusion_weights(pool: Pool, source: Source, model: Classifier) -> Tensor:
     y, mass = source.y[order].cpu(), torch.zeros(len(pool.counts), len(pool.counts))
     with evaluating(model):
         for rows in torch.arange(len(order)).split(512):
-            logits = model(source.get(order[rows]))
+            x = source.get(order[rows])
+            logits = model(x.to(device_of(model, x.device)))
             mass.index_add_(0, y[rows], logits.softmax(dim=1).float().cpu()[:, : len(mass)])
     mass = mass / torch.bincount(y, minlength=len(mass)).clamp_min(1)[:, None]
     even = uniform_weights(pool)

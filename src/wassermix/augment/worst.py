@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from wassermix import labels
 from wassermix.augment.draws import normal, permutation, uniform
@@ -16,7 +16,7 @@ from wassermix.errors import InputError
 from wassermix.geodesic import Geodesic
 from wassermix.modes import Classifier, evaluating, frozen
 
-__all__ = ["Scorer", "Search", "place", "worst_times"]
+__all__ = ["Scorer", "Search", "device_of", "place", "worst_times"]
 
 Search = Literal["random", "grid", "golden", "gradient"]
 GOLDEN = (5**0.5 - 1) / 2
@@ -35,15 +35,23 @@ class Scorer:
 
     def __call__(self, x: Tensor, y: Tensor, noise: Tensor | None = None) -> Tensor:
         """``(n, *shape), (n, k) -> (n,)``; ``noise`` in units of ``sigma``, the same for all candidates."""
+        home = device_of(self.model, x.device)
         judge = _divergence if self.score == "kl" else labels.cross_entropy
         parts = []
         for start in range(0, len(x), self.batch_size):
             rows = slice(start, start + self.batch_size)
             seen = x[rows] if noise is None else x[rows] + self.sigma * noise[rows]
+            seen, target = seen.to(home), y[rows].to(home)
             if self.attack is not None:
-                seen = self.attack(self.model, seen, y[rows])
-            parts.append(judge(self.model(seen), y[rows]))
-        return torch.cat(parts)
+                seen = self.attack(self.model, seen, target)
+            parts.append(judge(self.model(seen), target))
+        return torch.cat(parts).to(x.device)
+
+
+def device_of(model: Classifier, otherwise: torch.device) -> torch.device:
+    """Where a model's parameters are; a plain function works wherever its input is."""
+    parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
+    return next((parameter.device for parameter in parameters), otherwise)
 
 
 def _divergence(logits: Tensor, y: Tensor) -> Tensor:
