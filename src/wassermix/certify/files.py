@@ -70,6 +70,7 @@ def certify_to_files(
     name: str | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    about: dict[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Certificates:
     """Certify ``indices`` of ``split`` into ``out/NAME.tsv`` and ``out/NAME.json``.
@@ -78,13 +79,13 @@ def certify_to_files(
     in the order of ``indices``, so a run that was killed and resumed, or shared among processes, ends
     with the file of an undisturbed one (its time column aside). Where ``torch.distributed`` is
     initialised (``torchrun``) each process takes every world-th image and appends to a part file of its
-    own, and rank 0 merges. ``progress`` counts the images of this process.
+    own, and rank 0 merges. ``about`` is put into the summary as it is: which data, which split.
+    ``progress`` counts the images of this process.
     """
     rank, world = _place()
     settings = settings.with_backend(resolve_backend(settings.backend))
-    job = _Job(
-        out, name or settings.name, list(indices), _parameters(model, split, indices, settings=settings)
-    )
+    parameters = {**(about or {}), **_parameters(model, split, indices, settings=settings)}
+    job = _Job(out, name or settings.name, list(indices), parameters)
     _together(lambda: job.open(resume=resume, overwrite=overwrite) if rank == 0 else None)
     own = job.part(rank) if world > 1 else job.table
     cut_back(own)

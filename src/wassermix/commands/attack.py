@@ -67,7 +67,7 @@ def run_attack(
                 name=_name(settings, attack),
                 resume=resume,
                 overwrite=overwrite,
-                about={"data": target.data.name, "split": target.split_name, "note": target.data.note},
+                about=target.about(),
                 progress=progress,
             )
         _print(result, attack.label)

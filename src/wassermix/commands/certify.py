@@ -58,6 +58,7 @@ def run_certify(
             settings=settings,
             resume=resume,
             overwrite=overwrite,
+            about=target.about(),
             progress=progress,
         )
         if distributed.rank() == 0:

@@ -26,6 +26,10 @@ class Target:
     split_name: str
     sigma: float | None
 
+    def about(self) -> dict[str, str]:
+        """What a result must say of the samples it was made with."""
+        return {"data": self.data.name, "split": self.split_name, "note": self.data.note}
+
 
 def load_target(
     run: Path,
