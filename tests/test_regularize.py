@@ -71,7 +71,7 @@ def test_differences_do_not_fall_when_points_are_added() -> None:
         values.append(
             float(path_risk(net, path, some, loss=_loss("kl"), noise=None).diff().abs().sum().detach())
         )
-    assert values == sorted(values)
+    assert all(more >= fewer - 1e-9 for fewer, more in itertools.pairwise(values))
 
 
 def test_two_points_suffice_where_the_risk_is_monotone() -> None:
@@ -208,17 +208,17 @@ def test_the_component_draws_from_the_source_where_the_batch_is_small() -> None:
 
         def get(self, indices: Tensor, /) -> Tensor:
             asked.append(indices)
-            return torch.randn(len(indices), 4).double()
+            return torch.randn(len(indices), 4, generator=seeded(len(asked))).double()
 
     asked: list[Tensor] = []
-    term, x = GeodesicSmoothness(pair_size=16), torch.randn(6, 4).double()
+    term, x = GeodesicSmoothness(pair_size=16), torch.randn(6, 4, generator=seeded(0)).double()
     term.loss(small_net(), x, torch.arange(6) % 2, source=Source())
     assert [len(rows) for rows in asked] == [16, 16]
     assert {len(Source.y[rows].unique()) for rows in asked} == {1}
 
 
 def test_the_weight_rises_over_the_ramp() -> None:
-    net, x, y = small_net(), torch.randn(20, 4).double(), torch.arange(20) % 2
+    net, x, y = small_net(), torch.randn(20, 4, generator=seeded(0)).double(), torch.arange(20) % 2
     term = GeodesicSmoothness(weight=0.4, ramp=0.5)
     values = [
         float(term.loss(net, x, y, generator=seeded(0), progress=p).detach()) for p in (0.0, 0.25, 0.5, 1.0)

@@ -50,7 +50,7 @@ def test_outside_the_model_is_itself_again() -> None:
 
 
 def test_one_class_alone_stays_where_it_is() -> None:
-    model, x, y = net(), torch.randn(9, 5), torch.zeros(9).long()
+    model, x, y = net(), torch.randn(9, 5, generator=seeded()), torch.zeros(9).long()
     with FeatureGeodesic(num_classes=3, layer="0").on(model, x, y) as target:
         assert model(x).shape == (9, 3)
     assert torch.equal(target.argmax(dim=1), y)

@@ -114,8 +114,8 @@ def test_the_same_seed_gives_the_same_set_and_another_a_different_one(options: d
 
 
 def test_an_image_set_takes_little_more_than_a_byte_a_pixel() -> None:
-    source = Rows(torch.rand(60, 1, 28, 28), torch.arange(60) % 3)
-    made = GeodesicAugmenter(3, PCA(6).fit(source.x)).make_set(source)
+    source = Rows(torch.rand(60, 1, 28, 28, generator=seeded()), torch.arange(60) % 3)
+    made = GeodesicAugmenter(3, PCA(6).fit(source.x)).make_set(source, generator=seeded())
     assert made.x.dtype == torch.uint8
     assert made.nbytes() <= 1.1 * made.x.numel()
 
@@ -199,13 +199,15 @@ def test_pairs_by_confusion_follow_the_model_and_pairs_by_nearness_the_classes()
 
 def test_uneven_classes_take_part_evenly_and_one_sample_is_enough() -> None:
     source = vectors((200, 1, 30))
-    made = GeodesicAugmenter(3, Standard().fit(source.x), ratio=2.0, pair_size=16).make_set(source)
+    made = GeodesicAugmenter(3, Standard().fit(source.x), ratio=2.0, pair_size=16).make_set(
+        source, generator=seeded()
+    )
     assert set(made.class0.tolist()) == {0, 1, 2}
 
 
 def test_a_hundred_classes_work() -> None:
     y = torch.arange(300) % 100
-    source = Rows(torch.randn(300, 4) + y[:, None], y)
+    source = Rows(torch.randn(300, 4, generator=seeded()) + y[:, None], y)
     augment = GeodesicAugmenter(100, Pixel().fit(source.x), ratio=3.0)
     made = augment.make_set(source, model=linear(4, 100), generator=seeded())
     assert len(made.class0.unique()) > 80
@@ -213,7 +215,7 @@ def test_a_hundred_classes_work() -> None:
 
 def test_a_class_without_samples_is_never_used_and_one_class_alone_is_refused() -> None:
     source = vectors((30, 0, 30))
-    made = GeodesicAugmenter(3, Standard().fit(source.x)).make_set(source)
+    made = GeodesicAugmenter(3, Standard().fit(source.x)).make_set(source, generator=seeded())
     assert 1 not in set(made.class0.tolist()) | set(made.class1.tolist())
     with pytest.raises(InputError, match="two"):
         GeodesicAugmenter(3, Standard().fit(source.x)).make_set(Rows(source.x, torch.zeros(60).long()))

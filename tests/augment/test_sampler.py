@@ -68,7 +68,7 @@ def test_rows_without_labels_and_one_class_are_refused() -> None:
 
 def test_a_file_for_other_trainers_is_written_once(tmp_path: Path) -> None:
     class Rows:
-        x, y = torch.randn(30, 4), torch.arange(30) % 3
+        x, y = torch.randn(30, 4, generator=torch.Generator().manual_seed(0)), torch.arange(30) % 3
 
         def __len__(self) -> int:
             return 30
