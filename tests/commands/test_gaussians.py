@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands.words import run
 from scipy import integrate, stats
+
+from commands.words import run
 
 MU, SD, SIGMA = 1.0, 0.5, 0.5
 N, ALPHA, IMAGES = 1000, 0.001, 400
