@@ -10,7 +10,16 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-__all__ = ["process_group", "rank", "share_of", "summed", "synchronised", "world_size", "wrapped"]
+__all__ = [
+    "process_group",
+    "rank",
+    "share_of",
+    "summed",
+    "synchronised",
+    "wait_for_all",
+    "world_size",
+    "wrapped",
+]
 
 
 @contextmanager
@@ -57,6 +66,12 @@ def summed(value: float) -> float:
     total = torch.tensor(value, dtype=torch.float64)
     dist.all_reduce(total)
     return float(total)
+
+
+def wait_for_all() -> None:
+    """Go on only when every process has come here."""
+    if world_size() > 1:
+        dist.barrier()
 
 
 def synchronised(model: nn.Module) -> None:

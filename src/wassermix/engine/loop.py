@@ -70,6 +70,7 @@ def train(
         run.prepare(config, resume=resume, overwrite=overwrite)
         if parts.embed is not None:
             save_embedding(parts.embed, run.embedding_file)
+    distributed.wait_for_all()
     return _Training(config, run, parts, progress).run_to_the_end()
 
 
@@ -102,9 +103,8 @@ class _Training:
         """One pass over ``source``; the mean of each term of the loss."""
         sums: dict[str, float] = {}
         seen = 0
-        with torch.random.fork_rng(
-            devices=[]
-        ):  # for layers such as dropout, which draw from the global stream
+        # Layers such as dropout draw from the global stream: lend them a seeded one for this epoch.
+        with torch.random.fork_rng(devices=[]):
             torch.manual_seed(stream_seed(self.config.seed, "layers", self.state.epoch, distributed.rank()))
             self.parts.model.train()
             for batch in self._batches(source):
