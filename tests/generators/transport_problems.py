@@ -80,18 +80,18 @@ def gradients_of_convex(draw: st.DrawFn) -> Known:
 known = st.one_of(translations(), permutations(), sorted_lines(), diracs(), gradients_of_convex())
 
 
-def check_coupling(coupling: Coupling, *, slack: float = 1e-9) -> None:
+def check_coupling(coupling: Coupling, *, slack: float | Tensor = 1e-9) -> None:
     """Whatever was solved: marginals as claimed, no negative mass, values in order, a repr that says it."""
     plan = coupling.plan.double()
     a, b = coupling.weights0.detach(), coupling.weights1.detach()
     assert bool(plan.isfinite().all())
     assert bool((plan >= 0).all())
     error = (plan.sum(-1) - a).abs().sum(-1) + (plan.sum(-2) - b).abs().sum(-1)
+    matrix = coupling.ground.block()
+    scale = matrix.amax((-1, -2)).clamp_min(1e-300)
+    if coupling.given_plan is None:  # exponents C / entropy have so many digits, and the plan no more
+        slack = slack + 1e-15 * scale / coupling.entropy.detach()
     assert bool((error <= 1.1 * coupling.marginal_error + slack).all()), (error, coupling)
     assert bool((coupling.marginal_error <= 1.1 * error + slack).all()), (error, coupling)
-    matrix = coupling.ground.block()
-    scale = matrix.amax((-1, -2)) + 1e-300
-    torch.testing.assert_close(
-        (plan * matrix).sum((-1, -2)) / scale, coupling.cost / scale, atol=1e-5, rtol=1e-5
-    )
+    assert bool((((plan * matrix).sum((-1, -2)) - coupling.cost).abs() / scale <= 1e-5 + slack).all())
     assert f"of {coupling.converged.numel()}, marginal_error" in repr(coupling)

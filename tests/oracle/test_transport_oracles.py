@@ -111,11 +111,11 @@ def test_gaussian_forms_are_those_of_pot() -> None:
 
 def test_grid_barycenter_tends_to_that_of_pot() -> None:
     draw = torch.Generator().manual_seed(0)
-    images = torch.rand(3, 12, 12, generator=draw, dtype=torch.float64) ** 4 + 1e-4
+    images = torch.rand(3, 10, 10, generator=draw, dtype=torch.float64) + 0.1
     images /= images.sum((1, 2), keepdim=True)
-    found = grid_barycenter(images, None, 0.02, absolute=True, tolerance=1e-9)
+    found = grid_barycenter(images, None, 0.05, absolute=True, tolerance=1e-7)
     expected = ot.bregman.convolutional_barycenter2d_debiased(
-        images.numpy(), 0.02, stopThr=1e-9, numItermax=20_000
+        images.numpy(), 0.05, stopThr=1e-7, numItermax=5_000
     )
     assert float((found.histogram - torch.from_numpy(expected / expected.sum())).abs().sum()) < 1e-3
 

@@ -67,7 +67,7 @@ def test_hostile_problems_never_fail_in_silence(backend: str) -> None:
                 assert "; " in str(error)  # what is wrong; what to do
                 outcome["refused"] += COPIES
                 continue
-        check_coupling(coupling, slack=2e-5)
+        check_coupling(coupling, slack=5e-5)
         missed = int((~coupling.converged).sum())
         assert len(caught) == (missed > 0), (caught, coupling)
         outcome["converged"] += COPIES - missed

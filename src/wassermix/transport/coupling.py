@@ -141,8 +141,8 @@ class Coupling:
             return plan / plan.sum(-1, keepdim=True).clamp_min(1e-300) if normal else plan
         a, b = self.weights0.detach()[..., rows, None], self.weights1.detach()[..., None, :]
         f, g, eps = self.f[..., rows, None], self.g[..., None, :], self.entropy.detach()[..., None, None]
-        exponent = (f + g - self.ground.block(rows)) / eps
-        return (exponent + b.log()).softmax(-1) if normal else a * b * exponent.exp()
+        exponent = (f + g - self.ground.block(rows)) / eps + b.log()
+        return exponent.softmax(-1) if normal else (exponent + a.log()).exp()
 
     def _dual(self) -> Tensor:
         a, b = self.weights0.detach(), self.weights1.detach()

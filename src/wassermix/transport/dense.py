@@ -106,7 +106,8 @@ def _finish(problem: Problem, scaled: Tensor, g: Tensor, iterations: Tensor) -> 
     f = give * soft_minimum(scaled, problem.b, g)
     if bool((problem.b == 0).any()):
         g = torch.where(problem.b > 0, g, give * soft_minimum(scaled.mT, problem.a, f))
-    plan = (f[:, :, None] + g[:, None] - scaled).exp_() * problem.a[:, :, None] * problem.b[:, None]
+    masses = problem.a.log()[:, :, None] + problem.b.log()[:, None]  # in logarithms: 0 times infinity is NaN
+    plan = (f[:, :, None] + g[:, None] - scaled).add_(masses).exp_()
     error = (plan.sum(-1) - _target(problem.a, f, rho)).abs().sum(-1)
     error = error + (plan.sum(-2) - _target(problem.b, g, rho)).abs().sum(-1)
     return Solution(f * eps, g * eps, iterations, error, (plan * scaled).sum((-1, -2)) * problem.eps)

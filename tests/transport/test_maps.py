@@ -1,0 +1,100 @@
+"""Maps: agreement between them, storage, and maps between all classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from generators.transport_problems import cloud
+
+from wassermix.errors import InputError
+from wassermix.transport import (
+    BarycentricMap,
+    ClassMaps,
+    EntropicMap,
+    GaussianMap,
+    PairMap,
+    Sinkhorn,
+    load_map,
+    solve_coupling,
+)
+
+Z0, Z1 = cloud(20, 3, 0).float(), cloud(15, 3, 1).float() + 1
+
+
+def test_barycentric_map_is_the_projected_plan() -> None:
+    plan = solve_coupling(Z0, Z1).plan
+    expected = plan @ Z1 / plan.sum(-1, keepdim=True)
+    torch.testing.assert_close(BarycentricMap().fit(Z0, Z1).map(Z0), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_barycentric_map_never_holds_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = BarycentricMap().fit(Z0, Z1).map(Z0)
+    monkeypatch.setattr("wassermix.transport.coupling.BLOCK_ENTRIES", 30)  # two rows at a time
+    torch.testing.assert_close(BarycentricMap().fit(Z0, Z1).map(Z0), expected)
+
+
+def test_entropic_map_equals_the_barycentric_one_on_fitted_points() -> None:
+    expected = BarycentricMap().fit(Z0, Z1).map(Z0)
+    torch.testing.assert_close(EntropicMap().fit(Z0, Z1).map(Z0), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_maps_work_in_batches_of_problems() -> None:
+    z0, z1 = cloud(2 * 10, 3, 0).reshape(2, 10, 3), cloud(2 * 8, 3, 1).reshape(2, 8, 3)
+    for kind in (BarycentricMap, EntropicMap, GaussianMap, PairMap):
+        together = kind().fit(z0, z1).map(z0)
+        for k in range(2):
+            torch.testing.assert_close(together[k], kind().fit(z0[k], z1[k]).map(z0[k]), atol=1e-5, rtol=1e-5)
+
+
+def test_gaussian_map_carries_mean_and_covariance() -> None:
+    z0, z1 = cloud(200, 3, 0), cloud(100, 3, 1) @ cloud(3, 3, 2)
+    image = GaussianMap().fit(z0, z1).map(z0)
+    torch.testing.assert_close(image.mean(0), z1.mean(0))
+    torch.testing.assert_close(image.T.cov(correction=0), z1.T.cov(correction=0))
+
+
+def test_pair_map_pairs_in_order() -> None:
+    assert torch.equal(PairMap().fit(Z0[:6], Z1[:4]).map(Z0[:6]), Z1[[0, 1, 2, 3, 0, 1]])
+
+
+def test_maps_of_fitted_points_refuse_others() -> None:
+    for kind in (BarycentricMap, PairMap):
+        with pytest.raises(InputError, match="EntropicMap"):
+            kind().fit(Z0, Z1).map(Z0 + 1)
+        with pytest.raises(InputError, match="fit"):
+            kind().map(Z0)
+
+
+@pytest.mark.parametrize("fitted", [BarycentricMap(), EntropicMap(debiased=True), GaussianMap(), PairMap()])
+def test_a_stored_map_maps_as_before(fitted: EntropicMap, tmp_path: Path) -> None:
+    expected = fitted.fit(Z0, Z1).map(Z0)
+    fitted.save(tmp_path / "map.safetensors")
+    assert torch.equal(load_map(tmp_path / "map.safetensors").map(Z0), expected)
+
+
+def test_a_broken_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "broken").write_bytes(b"no tensors here")
+    for load in (load_map, ClassMaps.load):
+        with pytest.raises(InputError, match="broken"):
+            load(tmp_path / "broken")
+        with pytest.raises(InputError, match="missing"):
+            load(tmp_path / "missing")
+
+
+def test_class_maps_serve_every_ordered_pair(tmp_path: Path) -> None:
+    z, y = cloud(60, 3, 0).float(), torch.tensor([0] * 30 + [2] * 20 + [5] * 10)
+    ClassMaps.fit(z, y, Sinkhorn(entropy=0.05), data="three clouds").save(tmp_path / "maps.safetensors")
+    maps = ClassMaps.load(tmp_path / "maps.safetensors")
+    assert len(maps.log_weights) == 6
+    assert maps.about["data"] == "three clouds"
+    for source, target in ((0, 2), (2, 0), (5, 2)):
+        expected = EntropicMap(entropy=0.05).fit(z[y == source], z[y == target]).map(z[y == source])
+        image = maps.map(z[y == source], source, target)
+        torch.testing.assert_close(image, expected, atol=1e-3, rtol=1e-3)
+    maps.check(z, y)
+    with pytest.raises(InputError, match="other data"):
+        maps.check(z + 1, y)
+    with pytest.raises(InputError, match="no map"):
+        maps.map(z, 0, 1)

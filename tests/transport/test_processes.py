@@ -1,0 +1,69 @@
+"""Transport from threads, forked and spawned processes, and DataLoader workers; compiled ahead of need."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from wassermix.transport import solve_coupling, warm_up
+
+
+def value(seed: int) -> float:
+    draw = torch.Generator().manual_seed(seed)
+    z0, z1 = torch.randn(8, 64, 4, generator=draw), torch.randn(8, 64, 4, generator=draw)
+    return float(solve_coupling(z0, z1).value.sum())
+
+
+class Values(Dataset[float]):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> float:
+        return value(index)
+
+
+def test_threads_get_what_one_thread_gets() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(value, range(12))) == [value(k) for k in range(12)]
+
+
+def test_problems_spread_over_threads_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = value(0)
+    monkeypatch.setattr("wassermix.transport.compiled.WORTH_A_THREAD", 1)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    assert value(0) == expected
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning"
+)  # Python warns of fork beside threads: that is the test
+def test_child_processes_get_the_same(method: str) -> None:
+    expected = value(1)  # also makes sure that the parent has used its kernels before it forks
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.apply_async(value, (1,)).get(timeout=120) == expected
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_data_loader_workers_get_the_same() -> None:
+    expected = [value(k) for k in range(4)]
+    loaded = DataLoader(Values(), batch_size=None, num_workers=2, multiprocessing_context="fork", timeout=120)
+    assert [float(v) for v in loaded] == expected
+
+
+def test_import_compiles_nothing_and_warm_up_compiles_all() -> None:
+    code = (
+        "import sys, wassermix.transport as t; assert 'numba' not in sys.modules; t.warm_up();"
+        "from wassermix.transport.kernels import solve_run as s; assert len(s.signatures) == 3"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+def test_warm_up_can_be_called_again() -> None:
+    warm_up()
