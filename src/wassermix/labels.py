@@ -31,7 +31,8 @@ def entropy(y: Tensor) -> Tensor:
     """``-sum_c y_c log y_c`` for each label, 0 for hard ones: ``(n,)``."""
     if y.dim() == 1:
         return torch.zeros(len(y), device=y.device)
-    return -torch.xlogy(y, y).sum(dim=1)
+    # not xlogy(y, y): its gradient in y is infinite where a class has no mass
+    return -(y * y.clamp_min(torch.finfo(y.dtype).tiny).log()).sum(dim=1)
 
 
 def kl_score(logits: Tensor, y: Tensor) -> Tensor:

@@ -36,7 +36,7 @@ class Scorer:
     def __call__(self, x: Tensor, y: Tensor, noise: Tensor | None = None) -> Tensor:
         """``(n, *shape), (n, k) -> (n,)``; ``noise`` in units of ``sigma``, the same for all candidates."""
         home = device_of(self.model, x.device)
-        judge = _divergence if self.score == "kl" else labels.cross_entropy
+        judge = labels.kl_score if self.score == "kl" else labels.cross_entropy
         parts = []
         for start in range(0, len(x), self.batch_size):
             rows = slice(start, start + self.batch_size)
@@ -52,12 +52,6 @@ def device_of(model: Classifier, otherwise: torch.device) -> torch.device:
     """Where a model's parameters are; a plain function works wherever its input is."""
     parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
     return next((parameter.device for parameter in parameters), otherwise)
-
-
-def _divergence(logits: Tensor, y: Tensor) -> Tensor:
-    """``KL(y | softmax(logits))`` with derivatives in ``y`` that stay finite where a class has no mass."""
-    own = (y * y.clamp_min(torch.finfo(y.dtype).tiny).log()).sum(dim=1)
-    return labels.cross_entropy(logits, y) + own.to(logits)
 
 
 def place(path: Geodesic, t: Tensor, max_distance: float | None = None) -> tuple[Tensor, Tensor, Tensor]:

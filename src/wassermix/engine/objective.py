@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from wassermix import labels
+from wassermix.augment import GeodesicAugmenter
 from wassermix.methods import Batch, Method
 
 __all__ = ["Objective"]
@@ -47,7 +48,7 @@ class Objective(nn.Module):
             terms["smoothness"] = self.regularizer.loss(
                 self.model,
                 batch.x,
-                labels.hard(batch.y),
+                batch.y,
                 embed=self.embed,
                 generator=batch.generator,
                 sigma=self.method.sigma,
@@ -58,8 +59,9 @@ class Objective(nn.Module):
     def _augmented(self, batch: Batch) -> Batch:
         if self.augment is None or hasattr(self.augment, "on"):
             return batch
+        noise = {"sigma": self.method.sigma} if isinstance(self.augment, GeodesicAugmenter) else {}
         with torch.no_grad():
-            x, y = self.augment(batch.x, batch.y, model=self.model, generator=batch.generator)
+            x, y = self.augment(batch.x, batch.y, model=self.model, generator=batch.generator, **noise)
         if self.augment.adds:
             x = torch.cat([batch.x, x])
             y = torch.cat([labels.soft(batch.y, self.num_classes), y])
