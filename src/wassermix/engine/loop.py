@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wassermix.config import Config, config_hash
 from wassermix.data import Split, batches
+from wassermix.data.splits import is_streamed
 from wassermix.embed import save_embedding
 from wassermix.engine import distributed
 from wassermix.engine.budget import Budget, make_budget
@@ -256,6 +257,7 @@ def _objective(parts: Parts) -> nn.Module:
         augment=batchwise,
         regularizer=parts.regularizer,
         embed=parts.embed,
+        source=None if is_streamed(parts.data.train) else parts.data.train,
         num_classes=parts.data.num_classes,
     )
 

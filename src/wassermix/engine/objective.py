@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from wassermix import labels
 from wassermix.augment import GeodesicAugmenter
+from wassermix.data import Split
 from wassermix.methods import Batch, Method
 
 __all__ = ["Objective"]
@@ -20,7 +21,8 @@ class Objective(nn.Module):
     """``forward(batch) -> {term: value}``; the loss is the sum of the terms.
 
     Distributed training wraps this module rather than the network, so that a step is exactly one forward of
-    the wrapped module whatever the method does inside: copies, attacks, a derivative along a path.
+    the wrapped module whatever the method does inside: copies, attacks, a derivative along a path. ``source``
+    lends the regulariser samples of classes of which a batch has too few.
     """
 
     def __init__(
@@ -31,12 +33,13 @@ class Objective(nn.Module):
         augment: Any = None,
         regularizer: Any = None,
         embed: Any = None,
+        source: Split | None = None,
         num_classes: int,
     ) -> None:
         super().__init__()
         self.model = model
         self.method, self.augment, self.regularizer, self.embed = method, augment, regularizer, embed
-        self.num_classes = num_classes
+        self.source, self.num_classes = source, num_classes
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """The named, weighted terms of the loss for one batch."""
@@ -53,6 +56,7 @@ class Objective(nn.Module):
                 generator=batch.generator,
                 sigma=self.method.sigma,
                 progress=batch.progress,
+                source=self.source,
             )
         return terms
 
