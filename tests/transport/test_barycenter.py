@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from generators.transport_problems import cloud
 
+from generators.transport_problems import cloud
 from wassermix.errors import InputError
 from wassermix.transport import cloud_barycenter, grid_barycenter
 

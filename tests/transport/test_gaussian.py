@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from generators.transport_problems import cloud
 
+from generators.transport_problems import cloud
 from wassermix.transport import (
     Gaussian,
     gaussian_barycenter,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from generators.transport_problems import cloud
 from torch import Tensor
 
+from generators.transport_problems import cloud
 from wassermix.transport import EntropicMap, sinkhorn_divergence, solve_cost, solve_coupling, solve_exact
 
 

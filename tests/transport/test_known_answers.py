@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from generators.transport_problems import Known, check_coupling, cloud, known, translations
 from hypothesis import given, settings
 
+from generators.transport_problems import Known, check_coupling, cloud, known, translations
 from wassermix.transport import EntropicMap, solve_coupling, solve_exact
 
 few = settings(max_examples=30, deadline=None, derandomize=True)

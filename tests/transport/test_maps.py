@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from generators.transport_problems import cloud
 
+from generators.transport_problems import cloud
 from wassermix.errors import InputError
 from wassermix.transport import (
     BarycentricMap,

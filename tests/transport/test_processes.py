@@ -46,7 +46,8 @@ def test_problems_spread_over_threads_give_the_same(monkeypatch: pytest.MonkeyPa
 )  # Python warns of fork beside threads: that is the test
 def test_child_processes_get_the_same(method: str) -> None:
     expected = value(1)  # also makes sure that the parent has used its kernels before it forks
-    with multiprocessing.get_context(method).Pool(1) as pool:
+    # one thread, as in DataLoader workers: torch's own matrix products hang in a forked child otherwise
+    with multiprocessing.get_context(method).Pool(1, torch.set_num_threads, (1,)) as pool:
         assert pool.apply_async(value, (1,)).get(timeout=120) == expected
 
 

@@ -6,8 +6,8 @@ import warnings
 
 import pytest
 import torch
-from generators.transport_problems import check_coupling, cloud
 
+from generators.transport_problems import check_coupling, cloud
 from wassermix.errors import InputError
 from wassermix.transport import Sinkhorn, sinkhorn_divergence, solve_cost, solve_coupling, solve_couplings
 

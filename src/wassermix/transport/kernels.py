@@ -190,8 +190,8 @@ def _extrapolate(points: Any, residuals: Any, gram: Any, slot: int, count: int, 
         gram[last, other] = gram[other, last] = dot
         right[k] = cross
     for k in range(count):
-        for l in range(count):
-            small[k, l] = gram[(slot - 1 - k) % MEMORY, (slot - 1 - l) % MEMORY]
+        for other in range(count):
+            small[k, other] = gram[(slot - 1 - k) % MEMORY, (slot - 1 - other) % MEMORY]
     _fit(small, right, count)
     out[:] = points[slot]
     for k in range(count):
@@ -229,7 +229,7 @@ def _iterate(
         if away > ABSORB:
             for j in range(m):
                 base[j] = g[j]
-                shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -1e30
+                shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -np.inf
             for i in range(n):
                 _fill(cost[i], shift, rate, cost.dtype.type(f[i]), kernel[i])
         away = 0.0
@@ -241,7 +241,7 @@ def _iterate(
         error = _compare(b, v, c, base, g, points[slot], residuals[slot])
         done = error <= target or sweeps >= limit
         if not done:
-            stored = 0 if error > 3 * best or sweeps == 1 else min(stored + 1, MEMORY - 1)
+            stored = 0 if not error <= 3 * best or sweeps == 1 else min(stored + 1, MEMORY - 1)
             best = min(best, error)
             before = (slot - 1) % MEMORY
             if stored > 0:
@@ -269,7 +269,7 @@ def _measure(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any, line: Any) ->
     n, m = cost.shape
     columns, shift = np.zeros(m), np.empty(m, cost.dtype)
     for j in range(m):
-        shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -1e30
+        shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -np.inf
     error = total = 0.0
     for i in range(n):
         here, mass, moved = cost[i], 0.0, 0.0
@@ -299,7 +299,7 @@ def _first_guess(cost: Any, b: Any, rate: Any, f: Any, g: Any, warm: bool) -> No
         for j in range(m):
             g[j] = rate * low[j]
     for j in range(m):
-        shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -1e30
+        shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -np.inf
     for i in range(n):
         f[i] = -_top(cost[i], shift, rate)
 
@@ -315,7 +315,8 @@ def _extend(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any) -> None:
             if a[i] > 0:
                 top = max(top, f[i] - rate * cost[i, j])
         for i in range(a.shape[0]):
-            total += a[i] * np.exp(f[i] - rate * cost[i, j] - top)
+            if a[i] > 0:
+                total += a[i] * np.exp(f[i] - rate * cost[i, j] - top)
         g[j] = -top - np.log(total)
 
 

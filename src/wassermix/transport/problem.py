@@ -12,6 +12,8 @@ from wassermix.transport.cost import Cost
 
 __all__ = ["Problem", "Solution", "epsilon", "normalised_weights"]
 
+MOST_DIGITS = 1e14  # costs in units of entropy are exponents: beyond this they are off by more than 0.01
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -48,7 +50,7 @@ class Problem:
         """Whether float32 costs are good for the tolerance: their rounding moves exponents ``C / eps``."""
         bound = self.cost.bound()
         largest = float(bound.max())
-        return 1e-30 < largest < 1e30 and float((bound / self.eps).max()) * 2.0**-24 < self.tolerance / 2
+        return 1e-30 < largest < 1e30 and float((bound / self.eps).max()) * 2.0**-24 < self.tolerance / 4
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,23 @@ def normalised_weights(
     return weights / total if normalise else weights
 
 
-def epsilon(entropy: float | Tensor, mean: Tensor, *, absolute: bool) -> Tensor:
+def epsilon(entropy: float | Tensor, cost: Cost, mean: Tensor, *, absolute: bool) -> Tensor:
     """Sinkhorn's epsilon in units of cost, one for each problem, float64 ``(...)``."""
     scale = torch.as_tensor(entropy, dtype=torch.float64, device=mean.device)
     if not bool(((scale > 0) & scale.isfinite()).all()):
         raise InputError(f"entropy: got {entropy}; expected a positive finite number (or use solve_exact)")
+    largest = cost.bound()
     if not absolute:
         if bool((mean < 0).any()):
             raise InputError(
                 "cost: its mean is negative, so entropy cannot be a share of it; use absolute=True"
             )
-        scale = scale * torch.where(mean > 0, mean, 1.0)  # all costs zero: any entropy gives a x b
-    return scale.expand(mean.shape)
+        nothing = mean <= 1e-12 * largest  # to move: only points without weight are apart, if any
+        scale = scale * torch.where(nothing, torch.where(largest > 0, largest, 1.0), mean)
+    scale = scale.expand(mean.shape)
+    if not bool((largest <= MOST_DIGITS * scale.detach()).all()):
+        raise InputError(
+            f"entropy: {float((scale / largest).min()):.2g} of the largest cost leaves the plan no digits of "
+            "float64; raise it, or use solve_exact"
+        )
+    return scale

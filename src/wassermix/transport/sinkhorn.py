@@ -59,7 +59,7 @@ class Sinkhorn:
         *,
         start: Coupling | Tensor | None = None,
     ) -> Coupling:
-        """The coupling for a cost; ``start`` is an earlier coupling, or potentials ``g (..., m)``, near it."""
+        """The coupling for a cost; ``start`` is an earlier coupling, or its ``g (..., m)``, near this one."""
         coupling = self.run(cost, weights0, weights1, start=start)
         warn_unconverged([coupling])
         return coupling
@@ -81,8 +81,8 @@ class Sinkhorn:
         mean = cost.mean(a, b)
         if not strict:
             mean = mean / (a.sum(-1) * b.sum(-1))
-        eps = epsilon(self.entropy, mean, absolute=self.absolute)
-        rho = None if self.relax is None else epsilon(self.relax, mean.detach(), absolute=self.absolute)
+        eps = epsilon(self.entropy, cost, mean, absolute=self.absolute)
+        rho = None if self.relax is None else epsilon(self.relax, cost, mean.detach(), absolute=self.absolute)
         problem = Problem(
             cost=flat,
             a=a.detach().reshape(-1, n),

@@ -64,7 +64,7 @@ class Streamed:
     def __call__(self, g: Tensor) -> tuple[Tensor, Tensor]:
         """The next ``g`` and the L1 error of the present one; leaves ``f`` and the cost of the plan."""
         problem = self.problem
-        shift = torch.where(problem.b > 0, g + problem.b.log(), -1e30)[0]
+        shift = torch.where(problem.b > 0, g + problem.b.log(), -torch.inf)[0]
         c, self.f = torch.zeros_like(shift), torch.empty_like(problem.a)
         total = 0.0
         for rows in self.blocks:
