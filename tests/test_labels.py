@@ -16,7 +16,9 @@ def test_soft_labels_of_hard_ones_lose_nothing() -> None:
 def test_cross_entropy_is_the_same_for_a_class_and_its_one_hot_label() -> None:
     logits = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
     y = torch.tensor([0, 1, 2, 1, 0])
-    torch.testing.assert_close(labels.cross_entropy(logits, y), labels.cross_entropy(logits, labels.soft(y, 3)))
+    torch.testing.assert_close(
+        labels.cross_entropy(logits, y), labels.cross_entropy(logits, labels.soft(y, 3))
+    )
 
 
 def test_kl_score_is_torchs_divergence_for_a_mixed_label() -> None:

@@ -13,8 +13,14 @@ def test_a_stream_repeats_itself() -> None:
 
 
 def test_streams_differ_by_seed_purpose_and_order() -> None:
-    seeds = {stream_seed(0, "noise", 1, 23), stream_seed(0, "noise", 12, 3), stream_seed(0, "order", 1, 23),
-             stream_seed(1, "noise", 1, 23), stream_seed(0, "noise", 23, 1), stream_seed(0, "noise", "1", 23)}
+    seeds = {
+        stream_seed(0, "noise", 1, 23),
+        stream_seed(0, "noise", 12, 3),
+        stream_seed(0, "order", 1, 23),
+        stream_seed(1, "noise", 1, 23),
+        stream_seed(0, "noise", 23, 1),
+        stream_seed(0, "noise", "1", 23),
+    }
     assert len(seeds) == 6
 
 

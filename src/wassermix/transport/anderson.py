@@ -56,19 +56,36 @@ class _Memory:
         self.points = start.new_zeros(count, MEMORY, size)
         self.residuals = start.new_zeros(count, MEMORY, size)
         self.stored = torch.zeros(count, dtype=torch.int64, device=start.device)
+        self.rest, self.penalty = torch.zeros_like(self.stored), torch.ones_like(self.stored)
         self.best = start.new_full((count,), torch.inf)
+        self.lowest = self.best.clone()
 
     def keep(self, which: Tensor) -> None:
         self.points, self.residuals = self.points[which], self.residuals[which]
-        self.stored, self.best = self.stored[which], self.best[which]
+        self.stored, self.rest, self.penalty = self.stored[which], self.rest[which], self.penalty[which]
+        self.best, self.lowest = self.best[which], self.lowest[which]
+
+    def judge(self, error: Tensor) -> None:
+        """How many remembered points may be mixed, from how the last mixture fared.
+
+        One that led astray is followed by plain steps, which never make it worse: twice as many as the time
+        before, until there is real progress again. So the iteration ends where the plain one does.
+        """
+        progress = error < self.lowest / 2
+        self.lowest = torch.where(progress, error, self.lowest)
+        self.penalty = torch.where(progress, 1, self.penalty)
+        astray = ~(error <= 3 * self.best)
+        self.rest = torch.where(astray, self.penalty, self.rest)
+        self.penalty = torch.where(astray, 2 * self.penalty, self.penalty)
+        self.best = torch.where(astray, error, torch.minimum(self.best, error))
+        self.stored = torch.where(self.rest > 0, 1, (self.stored + 1).clamp_max(MEMORY))
+        self.rest = (self.rest - 1).clamp_min(0)
 
     def mix(self, g: Tensor, new: Tensor, error: Tensor) -> Tensor:
         """The mixture of remembered points whose mixed residual is smallest."""
         self.points = torch.cat([self.points[:, 1:], new[:, None]], 1)
         self.residuals = torch.cat([self.residuals[:, 1:], (new - g)[:, None]], 1)
-        worse = error > 3 * self.best  # the extrapolation led astray: forget it
-        self.stored = torch.where(worse, 1, (self.stored + 1).clamp_max(MEMORY))
-        self.best = torch.minimum(self.best, error)
+        self.judge(error)
         counts = torch.arange(MEMORY, 0, -1, device=g.device) <= self.stored[:, None]  # (p, MEMORY)
         gram = self.residuals @ self.residuals.mT * (counts[:, :, None] & counts[:, None, :])
         trace = gram.diagonal(dim1=-2, dim2=-1).sum(-1)[:, None]

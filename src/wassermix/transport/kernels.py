@@ -225,6 +225,7 @@ def _iterate(
     v, c, s = np.empty(m, kernel.dtype), np.empty(m, kernel.dtype), np.empty(n, kernel.dtype)
     points, residuals, gram = np.empty((MEMORY, m)), np.empty((MEMORY, m)), np.empty((MEMORY, MEMORY))
     sweeps, stored, best, away = 0, 0, np.inf, np.inf
+    lowest, rest, penalty = np.inf, 0, 1
     while True:
         if away > ABSORB:
             for j in range(m):
@@ -241,8 +242,13 @@ def _iterate(
         error = _compare(b, v, c, base, g, points[slot], residuals[slot])
         done = error <= target or sweeps >= limit
         if not done:
-            stored = 0 if not error <= 3 * best or sweeps == 1 else min(stored + 1, MEMORY - 1)
+            if error < lowest / 2:  # real progress: extrapolations are trusted again
+                lowest, penalty = error, 1
+            if not error <= 3 * best:  # led astray: plain steps, which never make it worse, and more each time
+                rest, best, penalty = penalty, error, 2 * penalty
             best = min(best, error)
+            stored = 0 if rest > 0 or sweeps == 1 else min(stored + 1, MEMORY - 1)
+            rest -= 1
             before = (slot - 1) % MEMORY
             if stored > 0:
                 points[before] = points[slot] - points[before]
@@ -252,7 +258,7 @@ def _iterate(
             for j in range(m):
                 leap = max(leap, abs(g[j] - points[slot, j]))
             if not leap <= ABSORB:  # further than the kernel can hold: take the plain step, which always fits
-                stored = 1
+                stored = 0
                 g[:] = points[slot]
             for j in range(m):
                 away = max(away, abs(g[j] - base[j]))
