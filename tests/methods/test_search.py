@@ -130,3 +130,18 @@ def test_no_warm_up_is_no_ramp() -> None:
 def test_an_impossible_option_is_refused_by_name(method: type, options: dict[str, object], word: str) -> None:
     with pytest.raises(InputError, match=word):
         method(**options)
+
+
+def test_pgd_training_and_smoothadv_clip_to_the_box_before_they_renorm(net: nn.Module) -> None:
+    """One long step by hand: what leaves the box is cut off first, and the rest keeps the full radius."""
+    batch = images()
+    batch = Batch(batch.x.round(), batch.y, progress=1.0, generator=batch.generator)  # half of it leaves
+    x = batch.x.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(labels.cross_entropy(net(x), batch.y).sum(), x)
+    step = 2.0 * gradient / length(gradient).reshape(-1, 1, 1, 1)
+    inside = (batch.x + step).clamp(0, 1) - batch.x
+    expected = batch.x + inside * (1.0 / length(inside)).clamp(max=1).reshape(-1, 1, 1, 1)
+    assert torch.allclose(PGDTraining(eps=1.0, steps=1).perturb(net, batch), expected, atol=1e-5)
+    silent = torch.zeros(1, *batch.x.shape)
+    moved = SmoothAdv(sigma=0.0, noises=1, eps=1.0, steps=1).perturb(net, batch, silent)
+    assert torch.allclose(moved, expected, atol=1e-5)

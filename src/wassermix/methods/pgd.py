@@ -22,7 +22,8 @@ class PGDTraining:
     """Adversarial training: the cross-entropy of inputs moved by projected gradient ascent.
 
     ``mean CE(f(x + d), y)`` with ``d`` after T steps from zero in the ball of radius eps, along the unit
-    gradient (l2) or its sign (linf). The defaults are the paper's MNIST setting, which it prints as linf.
+    gradient (l2) or its sign (linf), each cut to the box, then to the ball. The defaults are the paper's
+    MNIST setting, which it prints as linf.
 
     Args:
         norm: ``l2`` or ``linf``.
@@ -70,5 +71,6 @@ class PGDTraining:
                 steps=self.steps,
                 step_size=grown * step_size,
                 bounds=box(batch.x),
+                box_first=True,
                 generator=batch.generator,
             )

@@ -25,6 +25,7 @@ class SmoothAdv:
 
     ``mean CE(f(x + d* + d_i), y)`` over m noises, where ``d*`` climbs ``-log(mean_i p(x + d + d_i))_y`` by T
     l2 steps of ``2 * eps / T`` from zero inside the ball of radius eps, with the *same* noises throughout.
+    After a step the box comes first, then the ball.
 
     Args:
         sigma: the noise.
@@ -71,5 +72,6 @@ class SmoothAdv:
                 steps=self.steps,
                 step_size=2 * eps / self.steps,
                 bounds=box(batch.x),
+                box_first=True,
                 generator=batch.generator,
             )
