@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from wassermix.augment import AUGMENTERS
-from wassermix.engine.objective import Objective
+from wassermix.engine.objective import Extras, Objective
 from wassermix.methods import Batch, Gaussian
 
 CLASSES = 3
@@ -122,7 +122,7 @@ def test_model_and_inputs_are_left_as_they_were_found(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_method_trains_on_it_in_one_forward_of_the_wrapped_loss(name: str) -> None:
     model, (x, y) = net(), data(7)
-    objective = Objective(model, Gaussian(sigma=0.1), augment=make(name), num_classes=CLASSES)
+    objective = Objective(model, Gaussian(sigma=0.1), num_classes=CLASSES, extras=Extras(augment=make(name)))
     trained: list[int] = []
     model.register_forward_pre_hook(lambda m, args: trained.append(len(args[0])) if m.training else None)
     terms = objective(Batch(x, y, generator=torch.Generator().manual_seed(0)))

@@ -76,7 +76,7 @@ def _print(curves: PerformanceGeodesic, target: Target) -> None:
         title="performance geodesic: the pairs where the loss moves most",
     )
     for pair in sorted(curves.pairs, key=lambda pair: -pair.total_variation)[:SHOWN]:
-        worst = min(range(len(pair.t)), key=lambda i: pair.accuracy[i])
+        worst = pair.t.index(pair.worst_t)
         flip = "never" if pair.flip_t is None else f"{pair.flip_t:.2f}"
         table.add_row(
             names[pair.source],

@@ -29,6 +29,8 @@ def run_augment(
         "augment": {"name": "geodesic", "choice": choice},
     }
     config = build_config(base, parse_overrides(overrides))
+    if config.augment is not None and config.augment.get("choice") == "worst" and target is None:
+        raise InputError("augment.choice=worst needs a model to be worst for; give one with --run RUN")
     parts = build_parts(config)
     if config.augment is None or not hasattr(parts.augment, "make_set"):
         raise InputError(
@@ -45,7 +47,7 @@ def run_augment(
             overwrite=overwrite,
             progress=progress,
         )
-    say(f"{out}: {len(made)} samples (x, soft y, class0, class1, t) at {choice} times")
+    say(f"{out}: {len(made)} samples (x, soft y, class0, class1, t) at {config.augment['choice']} times")
 
 
 def _noise(target: Target | None) -> float:

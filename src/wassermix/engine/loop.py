@@ -20,7 +20,7 @@ from wassermix.engine import distributed
 from wassermix.engine.budget import Budget, make_budget
 from wassermix.engine.build import Parts, build_parts, device_of
 from wassermix.engine.metrics import MetricsFile, TensorBoard, peak_memory_mib
-from wassermix.engine.objective import Objective
+from wassermix.engine.objective import Extras, Objective
 from wassermix.engine.rundir import RunDir
 from wassermix.engine.schedule import lr_factor
 from wassermix.engine.source import UnionSplit
@@ -250,16 +250,13 @@ class _Training:
 
 
 def _objective(parts: Parts) -> nn.Module:
-    batchwise = None if _stores(parts.augment) else parts.augment
-    return Objective(
-        parts.model,
-        parts.method,
-        augment=batchwise,
+    extras = Extras(
+        augment=None if _stores(parts.augment) else parts.augment,
         regularizer=parts.regularizer,
         embed=parts.embed,
         source=None if is_streamed(parts.data.train) else parts.data.train,
-        num_classes=parts.data.num_classes,
     )
+    return Objective(parts.model, parts.method, num_classes=parts.data.num_classes, extras=extras)
 
 
 def _stores(augment: Any) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,34 +13,40 @@ from torch import Tensor, nn
 from wassermix import labels
 from wassermix.augment import GeodesicAugmenter
 from wassermix.data import Split
+from wassermix.embed import Embedding
 from wassermix.methods import Batch, Method
 
-__all__ = ["Objective"]
+__all__ = ["Extras", "Objective"]
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What may stand beside a method: an augmenter of batches, a regulariser, and what they interpolate in.
+
+    ``source`` lends the regulariser samples of classes of which a batch has too few.
+    """
+
+    augment: Any = None
+    regularizer: Any = None
+    embed: Embedding | None = None
+    source: Split | None = None
 
 
 class Objective(nn.Module):
     """``forward(batch) -> {term: value}``; the loss is the sum of the terms.
 
     Distributed training wraps this module rather than the network, so that a step is exactly one forward of
-    the wrapped module whatever the method does inside: copies, attacks, a derivative along a path. ``source``
-    lends the regulariser samples of classes of which a batch has too few.
+    the wrapped module whatever the method does inside: copies, attacks, a derivative along a path. The network
+    is its only submodule: a fitted embedding is not trained.
     """
 
     def __init__(
-        self,
-        model: nn.Module,
-        method: Method,
-        *,
-        augment: Any = None,
-        regularizer: Any = None,
-        embed: Any = None,
-        source: Split | None = None,
-        num_classes: int,
+        self, model: nn.Module, method: Method, *, num_classes: int, extras: Extras | None = None
     ) -> None:
         super().__init__()
-        self.model = model
-        self.method, self.augment, self.regularizer, self.embed = method, augment, regularizer, embed
-        self.source, self.num_classes = source, num_classes
+        self.model, self.method, self.num_classes = model, method, num_classes
+        home = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+        self.extras = _moved(extras or Extras(), home)
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """The named, weighted terms of the loss for one batch."""
@@ -47,32 +54,45 @@ class Objective(nn.Module):
         with self._hidden_mixing(mixed) as target:
             seen = mixed if target is None else replace(mixed, y=target)
             terms = dict(self.method.loss(self.model, seen))
-        if self.regularizer is not None:
-            terms["smoothness"] = self.regularizer.loss(
+        if self.extras.regularizer is not None:
+            terms["smoothness"] = self.extras.regularizer.loss(
                 self.model,
                 batch.x,
                 batch.y,
-                embed=self.embed,
+                embed=self.extras.embed,
                 generator=batch.generator,
                 sigma=self.method.sigma,
                 progress=batch.progress,
-                source=self.source,
+                source=self.extras.source,
             )
         return terms
 
     def _augmented(self, batch: Batch) -> Batch:
-        if self.augment is None or hasattr(self.augment, "on"):
+        augment = self.extras.augment
+        if augment is None or hasattr(augment, "on"):
             return batch
-        noise = {"sigma": self.method.sigma} if isinstance(self.augment, GeodesicAugmenter) else {}
+        noise = {"sigma": self.method.sigma} if isinstance(augment, GeodesicAugmenter) else {}
         with torch.no_grad():
-            x, y = self.augment(batch.x, batch.y, model=self.model, generator=batch.generator, **noise)
-        if self.augment.adds:
+            x, y = augment(batch.x, batch.y, model=self.model, generator=batch.generator, **noise)
+        if augment.adds:
             x = torch.cat([batch.x, x])
             y = torch.cat([labels.soft(batch.y, self.num_classes), y])
         return replace(batch, x=x, y=y)
 
     def _hidden_mixing(self, batch: Batch) -> Any:
         """Mixing inside the network (manifold mixup) happens while the method runs its forwards."""
-        if self.augment is None or not hasattr(self.augment, "on"):
+        augment = self.extras.augment
+        if augment is None or not hasattr(augment, "on"):
             return nullcontext()
-        return self.augment.on(self.model, batch.x, batch.y, generator=batch.generator)
+        return augment.on(self.model, batch.x, batch.y, generator=batch.generator)
+
+
+def _moved(extras: Extras, home: torch.device) -> Extras:
+    """The extras on the network's device; the originals stay where stored sets are made, on the CPU."""
+    if home.type == "cpu" or extras.embed is None:
+        return extras
+    embed = copy.deepcopy(extras.embed).to(home)
+    augment = copy.copy(extras.augment)
+    if getattr(augment, "embed", None) is not None:
+        augment.embed = embed
+    return replace(extras, embed=embed, augment=augment)
