@@ -1,0 +1,73 @@
+"""The page that says how fast transport is, written from results/transport.json alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def page(result: dict[str, Any]) -> str:
+    """Markdown: the ratios, every anchor's time or failure, growth and threads."""
+    parts = [
+        "# How fast transport is",
+        f"{result['data']}; {result['machine']['processor']}, torch {result['torch']}. One thread, CPU time, "
+        "from points to plan, all solvers in one process at equal error: the L1 error of both marginals, "
+        "recomputed in float64. Anchors run for the fewest iterations that meet it, which spares them a stopping rule. "
+        "Written by `python -m benchmarks transport` from `results/transport.json`.",
+        "## Against the best anchor that gets there",
+        _ratios(result["rows"]),
+        "## Every anchor",
+        "\n\n".join(_anchors(row) for row in result["rows"]),
+        "## How cost and memory grow",
+        _growth(result["growth"]),
+        "Two normal clouds in 64 dimensions, entropy 0.1, error 1e-3; from the size at which the cost matrix "
+        "exceeds the memory budget (2 GB), it is streamed. Peak memory is that of the whole process; "
+        "Python and torch take the last column before the solve.",
+        "## Threads",
+        _threads(result["threads"]),
+        "Wall time of 45 class pairs at entropy 0.01, error 1e-3, one problem to a thread at a time.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _ratios(rows: list[dict[str, Any]]) -> str:
+    def line(row: dict[str, Any]) -> list[str]:
+        valid = {name: a for name, a in row["anchors"].items() if "ms" in a}
+        best = min(valid, key=lambda name: float(valid[name]["ms"]), default="none got there")
+        ratio = f"{row['ratio']:.1f}x" if row["ratio"] else "-"
+        return [row["case"], f"{row['ours_ms']:.2f}", best, ratio, f"{row['target']:g}x"]
+
+    return _table(["case", "ours, ms", "best anchor", "ratio", "at least"], [line(row) for row in rows])
+
+
+def _anchors(row: dict[str, Any]) -> str:
+    lines = [["ours", f"{row['ours_ms']:.2f}", "", f"{row['ours_error']:.1e}"]]
+    for name, anchor in row["anchors"].items():
+        if "ms" in anchor:
+            error = f"{anchor['error']:.1e}" if "error" in anchor else ""
+            lines.append([name, f"{anchor['ms']:.2f}", str(anchor.get("iterations", "")), error])
+        else:
+            lines.append([name, "-", "", anchor["failed"]])
+    return f"**{row['case']}**\n\n" + _table(["solver", "ms", "iterations", "error"], lines)
+
+
+def _growth(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        [
+            f"{r['n']:,}",
+            f"{r['seconds']:.2f}",
+            str(r["iterations"]),
+            f"{r['peak_mb']:.0f}",
+            f"{r['before_mb']:.0f}",
+        ]
+        for r in rows
+    ]
+    return _table(["n", "CPU s", "iterations", "peak MB", "before, MB"], lines)
+
+
+def _threads(rows: list[dict[str, Any]]) -> str:
+    return _table(["threads", "ms"], [[str(r["threads"]), f"{r['milliseconds']:.1f}"] for r in rows])
