@@ -36,8 +36,8 @@ class Objective(nn.Module):
     """``forward(batch) -> {term: value}``; the loss is the sum of the terms.
 
     Distributed training wraps this module rather than the network, so that a step is exactly one forward of
-    the wrapped module whatever the method does inside: copies, attacks, a derivative along a path. The network
-    is its only submodule: a fitted embedding is not trained.
+    the wrapped module whatever the method does inside: copies, attacks, a derivative along a path. Its only
+    submodule is the network: a fitted embedding is not trained.
     """
 
     def __init__(
