@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from wassermix.methods import MACER, Batch
+from wassermix.methods import MACER, Batch, SmoothMix
 from wassermix.methods.macer import radius_hinge
 
 
@@ -59,3 +59,14 @@ def test_the_hinge_waits_for_its_share_of_training(progress: float, on: bool) ->
     method = MACER(sigma=0.1, noises=2, defer=0.33, temperature=1.0)
     batch = Batch(x, y, progress, torch.Generator().manual_seed(0))
     assert bool(method.loss(lambda point: 3 * point, batch)["radius"] > 0) == on
+
+
+@pytest.mark.parametrize(("method", "term"), [(MACER, "radius"), (SmoothMix, "mix")])
+def test_a_label_half_way_between_two_classes_makes_no_prediction_right(method: type, term: str) -> None:
+    def value(*label: float) -> float:
+        batch = Batch(torch.eye(3)[:1], torch.tensor([label]), 1.0, torch.Generator().manual_seed(0))
+        return float(method(sigma=0.1, noises=2).loss(lambda point: 0.1 * point, batch)[term])
+
+    assert value(0.5, 0.5, 0.0) == value(0.5, 0.0, 0.5) == 0
+    assert value(0.6, 0.4, 0.0) > 0
+    assert value(0.4, 0.6, 0.0) == 0

@@ -8,11 +8,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from wassermix import labels
 from wassermix.methods.batch import Batch
 from wassermix.methods.noise import forward_copies, noises
 from wassermix.methods.options import require_range
-from wassermix.methods.smoothed import smoothed_loss
+from wassermix.methods.smoothed import majority, smoothed_loss
 from wassermix.modes import Classifier
 
 __all__ = ["MACER", "radius_hinge"]
@@ -27,7 +26,7 @@ class MACER:
     With k noises: ``mean -log(mean_i p_i)_y + weight * mean h``; for samples whose sharpened smoothed
     prediction ``z = mean_i softmax(temperature * f(x + d_i))`` is right, with its two largest entries
     ``p1 >= p2``, ``xi = Q(p1) - Q(p2)`` (Q the normal quantile) and ``xi <= gamma``,
-    ``h = sigma / 2 * (gamma - xi)``; 0 for all others.
+    ``h = sigma / 2 * (gamma - xi)``; 0 for all others, among them soft labels without a majority.
 
     Args:
         sigma: the noise.
@@ -63,9 +62,7 @@ class MACER:
         noise = noises(batch.x, self.sigma, count=self.noises, generator=batch.generator)
         logits = forward_copies(model, batch.x + noise)
         weight = self.weight if batch.progress >= self.defer else 0.0
-        hinge = radius_hinge(
-            self.temperature * logits, labels.hard(batch.y), sigma=self.sigma, gamma=self.gamma
-        )
+        hinge = radius_hinge(self.temperature * logits, majority(batch.y), sigma=self.sigma, gamma=self.gamma)
         return {
             "ce": smoothed_loss(logits, batch.y).mean(),
             "radius": weight * hinge.mean(),

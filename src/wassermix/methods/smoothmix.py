@@ -17,7 +17,7 @@ from wassermix.methods.batch import Batch
 from wassermix.methods.noise import copies, forward_copies, noises
 from wassermix.methods.options import require_range
 from wassermix.methods.search import box, ramp, searching
-from wassermix.methods.smoothed import smoothed_log_probability, smoothed_loss
+from wassermix.methods.smoothed import majority, smoothed_log_probability, smoothed_loss
 from wassermix.modes import Classifier
 
 __all__ = ["SmoothMix", "mix_divergence"]
@@ -32,7 +32,8 @@ class SmoothMix:
     2. ``mean CE(f(x + d_i), y)`` over m noises, ``p_bar`` the mean prediction.
     3. ``x_mix = (1 - l) x + l x_T``, l ~ U[0, 1/2] for each sample, with target ``(1 - l) p_bar + l / k``.
     4. ``weight * w * mean 1[argmax p_bar = y] KL(target | p(x_mix + d_i))``, w growing from 0.1 to 1 over the
-       warm-up; the same noises throughout, and gradients through ``p_bar`` too.
+       warm-up; the same noises throughout, and gradients through ``p_bar`` too. Of a soft label y is the
+       class with more than half of it; without one the term is 0.
 
     Args:
         sigma: the noise.
@@ -77,7 +78,7 @@ class SmoothMix:
         logits = forward_copies(model, torch.cat([near + noise, mixed + noise]))
         clean, moved = logits.split(self.noises)
         apart = mix_divergence(clean, moved, share)
-        right = smoothed_log_probability(clean).argmax(dim=1) == labels.hard(batch.y)
+        right = smoothed_log_probability(clean).argmax(dim=1) == majority(batch.y)
         grown = ramp(batch.progress, self.warm_up, start=0.1)
         return {
             "ce": labels.cross_entropy(clean.flatten(0, 1), copies(batch.y, self.noises)).mean(),
