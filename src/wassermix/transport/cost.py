@@ -190,7 +190,8 @@ class PointCost:
     @property
     def batch(self) -> torch.Size:
         """Leading dimensions, one problem each."""
-        return torch.Size(torch.broadcast_shapes(self.z0.shape[:-2], self.z1.shape[:-2]))
+        first, second = self.z0.shape[:-2], self.z1.shape[:-2]
+        return first if first == second else torch.Size(torch.broadcast_shapes(first, second))
 
     @property
     def size(self) -> tuple[int, int]:
@@ -217,6 +218,10 @@ class PointCost:
 
     def bound(self) -> Tensor:
         """``(|x0| + |x1|)^2`` of the points farthest from the middle."""
+        return self._bound
+
+    @cached_property
+    def _bound(self) -> Tensor:
         n0, n1 = (norms.detach().amax(-1).double() for norms in self._centred[2:])
         return (n0.sqrt() + n1.sqrt()).square().expand(self.batch)
 

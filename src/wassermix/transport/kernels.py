@@ -173,7 +173,7 @@ def _fit(gram: Any, right: Any, count: int) -> None:
 
 @compiled(FAST)
 def _extrapolate(points: Any, residuals: Any, gram: Any, slot: int, count: int, out: Any) -> None:
-    """Anderson's step: the newest point, less the mixture of earlier moves that best explains its residual.
+    """Anderson's step: the newest point less the mixture of earlier moves that best explains its residual.
 
     Row ``slot`` of ``points`` and ``residuals`` holds the newest; the ``count`` rows before it (in a ring)
     hold the differences of earlier neighbours, whose products ``gram`` keeps.
@@ -244,7 +244,7 @@ def _iterate(
         if not done:
             if error < lowest / 2:  # real progress: extrapolations are trusted again
                 lowest, penalty = error, 1
-            if not error <= 3 * best:  # led astray: plain steps, which never make it worse, and more each time
+            if not error <= 3 * best:  # led astray: plain steps, which never lead away, more each time
                 rest, best, penalty = penalty, error, 2 * penalty
             best = min(best, error)
             stored = 0 if rest > 0 or sweeps == 1 else min(stored + 1, MEMORY - 1)
@@ -283,6 +283,7 @@ def _measure(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any, line: Any) ->
         for j in range(m):
             mass += line[j]
             moved += line[j] * here[j]
+        for j in range(m):
             columns[j] += a[i] * line[j]
         error += a[i] * abs(mass - 1)
         total += a[i] * moved
