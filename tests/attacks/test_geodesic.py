@@ -88,3 +88,13 @@ def test_mistakes_get_a_sentence(digits):
         GeodesicAttack(t_max=0)
     with pytest.raises(InputError, match="times=0"):
         GeodesicAttack(times=0)
+
+
+def test_an_image_that_is_lost_only_at_the_last_time_has_that_time():
+    """0.3 as a float32 is a little more than 0.3."""
+    attack = GeodesicAttack(t_max=0.3, times=3, bounds=None)
+    attack = attack.fit(torch.tensor([[-1.0], [2.0]]), torch.tensor([0, 1]))
+    x = torch.tensor([[-0.8], [-0.4], [-1.5]])  # at t = 0.3 they are at 0.04, 0.32 and -0.45
+    result = evaluate_attack(by_first_entry, x, torch.zeros(3).long(), attack=attack, check=False)
+    assert result.summary["flip_t"] == [0.3, 0.2, None]
+    assert result.robust["count"] == 1

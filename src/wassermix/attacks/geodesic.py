@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -163,7 +164,7 @@ class GeodesicAttack(Attack):
             {"t": t, **share(flip > t), "mean_accuracy": float(right[:, step].mean())}
             for step, t in enumerate(self.grid)
         ]
-        times = [round(t, 9) if t <= self.t_max else None for t in flip.tolist()]
+        times = [None if math.isinf(t) else round(t, 6) for t in flip.tolist()]
         return {"curve": [start, *rest], "flip_t": times}
 
     def _walk(self, model: Classifier, x: Tensor, y: Tensor) -> Iterator[tuple[int, Tensor, Tensor]]:
