@@ -49,6 +49,7 @@ def test_what_was_certified_holds(certified: Path) -> None:
     ("column", "value", "where", "words"),
     [
         (3, "1.4999", "certified", "claims radius"),
+        (3, "nan", "certified", "claims radius"),
         (2, "1", "abstained", "prove nothing"),
         (2, "-1", "certified", "abstains"),
         (7, "999999", "certified", "cannot be"),
@@ -71,6 +72,29 @@ def test_a_summary_that_differs_from_its_table_is_named(certified: Path) -> None
     summary["certified"][1]["count"] += 1
     path.write_text(json.dumps(summary))
     assert [index for index, _ in verify_file(certified).failures] == [-1]
+
+
+WRONG = {
+    "acr": (9.0, float("nan")), "abstained": (99,), "saving": (77.0,), "images": (21,),
+    "draws": ({"mean": 1.0, "median": 1.0, "total": 1},), "expected_false": (0.0,), "statement": ("true",),
+}  # fmt: skip
+
+
+def test_every_value_of_the_summary_follows_from_the_table(certified: Path) -> None:
+    path = certified.with_suffix(".json")
+    right = {**json.loads(path.read_text()), "note": "mine", "seconds": 0.1}  # neither follows from it
+    for key, value in [(key, value) for key, values in WRONG.items() for value in values]:
+        path.write_text(json.dumps({**right, key: value}))
+        failures = verify_file(certified).failures
+        assert failures
+        assert all(index == -1 and f"summary's {key}" in text for index, text in failures)
+
+
+def test_where_the_labels_votes_were_counted_no_other_class_is_proved(certified: Path) -> None:
+    counted = json.loads(certified.with_suffix(".json").read_text())["mode"] != "fixed"
+    index = change(certified, 2, "7", where="certified")
+    said = [text for found, text in verify_file(certified).failures if found == index]
+    assert any("counted for its label" in text for text in said) == counted
 
 
 def test_what_cannot_be_verified_is_a_sentence(certified: Path, tmp_path: Path) -> None:

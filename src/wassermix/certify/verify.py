@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wassermix.certify.certificates import Certificate
+from wassermix.certify.certificates import Certificate, Certificates
 from wassermix.certify.record import read_rows
 from wassermix.certify.rules import Rule, rule_for
 from wassermix.certify.settings import CertifySettings
@@ -18,7 +19,7 @@ from wassermix.files import read_json
 __all__ = ["Verification", "find_certifications", "verify_file"]
 
 ROUNDING = 1e-9
-"""Two platforms' special functions may differ by this share of a radius."""
+"""Two platforms' special functions may differ by this share of a radius, or this much below 1."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def verify_file(path: Path) -> Verification:
     problems = [(row.index, _problem(row, settings, rule)) for row in rows.values()]
     problems += _flag_problems(table, rows)
     failures = [(index, problem) for index, problem in problems if problem is not None]
-    failures += [(-1, problem) for problem in _summary_problems(rows, stored)]
+    failures += [(-1, problem) for problem in _summary_problems(rows, settings, stored)]
     return Verification(table, len(rows), tuple(failures))
 
 
@@ -78,7 +79,9 @@ def _problem(row: Certificate, settings: CertifySettings, rule: Rule) -> str | N
         return None if silent else "its counts prove nothing, yet it claims a class"
     if row.predicted < 0:
         return f"its counts prove radius {proved:.6g}, yet it abstains"
-    if abs(row.radius - proved) > ROUNDING * max(1.0, proved):
+    if not settings.picks_class and row.predicted != row.label:
+        return f"it claims class {row.predicted}, but its draws were counted for its label {row.label}"
+    if not _close(row.radius, proved):
         return f"it claims radius {row.radius:.6g}; its counts prove {proved:.6g}"
     return None
 
@@ -93,17 +96,39 @@ def _flag_problems(table: Path, rows: dict[int, Certificate]) -> list[tuple[int,
     ]
 
 
-def _summary_problems(rows: dict[int, Certificate], stored: dict[str, Any]) -> list[str]:
-    """Where the summary says other than the rows do."""
-    problems = []
-    if stored.get("images") != len(rows):
-        problems.append(f"the summary counts {stored.get('images')} images, the table {len(rows)}")
-    for cell in stored.get("certified", []):
-        count = sum(row.correct and row.radius >= cell["radius"] for row in rows.values())
-        if count != cell["count"]:
-            said = f"the summary certifies {cell['count']} images at {cell['radius']:g}"
-            problems.append(f"{said}, the table {count}")
-    return problems
+def _summary_problems(
+    rows: dict[int, Certificate], settings: CertifySettings, stored: dict[str, Any]
+) -> list[str]:
+    """Where the summary says other than the one that the rows give, its time aside."""
+    if not rows or any(row.label is None for row in rows.values()):
+        return [f"of {len(rows)} rows some have no label, or there are none; nothing can be summed up"]
+    found = Certificates.of(list(rows.values()), settings).summary()
+    return [
+        f"the summary's {name} is {said!r}, its rows give {given!r}"
+        for key, value in found.items()
+        if key != "seconds"
+        for name, said, given in _differences(key, stored.get(key), value)
+    ]
+
+
+def _differences(name: str, said: Any, given: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The places where two values of JSON differ, numbers by more than their rounding."""
+    if isinstance(given, dict) and isinstance(said, dict):
+        for key, value in given.items():
+            yield from _differences(f"{name}.{key}", said.get(key), value)
+    elif isinstance(given, list) and isinstance(said, list) and len(said) == len(given):
+        for number, (one, other) in enumerate(zip(said, given)):
+            yield from _differences(f"{name}[{number}]", one, other)
+    elif isinstance(given, float) and isinstance(said, (int, float)):
+        if not _close(said, given):
+            yield name, said, given
+    elif said != given:
+        yield name, said, given
+
+
+def _close(said: float, proved: float) -> bool:
+    """Equal up to rounding; no NaN is."""
+    return abs(said - proved) <= ROUNDING * max(1.0, abs(proved))
 
 
 def _some(looks: tuple[int, ...]) -> str:
