@@ -145,6 +145,24 @@ def test_mixup_is_the_geodesic_of_a_pair_map() -> None:
     assert torch.allclose(point.y, label, atol=1e-6)
 
 
+@pytest.mark.parametrize("size", [(12, 9), (9, 12), (9, 9)])
+def test_labels_at_the_end_are_those_of_the_targets_that_a_sample_goes_to(size: tuple[int, int]) -> None:
+    x0, x1 = clouds(*size)
+    y1 = torch.arange(len(x1)) % 3
+    one_hot = torch.nn.functional.one_hot(y1, 3).double()
+    plan = solve_coupling(x0, x1, 0.05, tolerance=1e-8).plan
+    for transport in (
+        BarycentricMap(entropy=0.05, tolerance=1e-8),
+        EntropicMap(entropy=0.05, tolerance=1e-8),
+    ):
+        path = Geodesic.fit(x0, x1, 0, y1=y1, transport=transport)
+        assert torch.allclose(path.y1, plan @ one_hot / plan.sum(dim=1, keepdim=True), atol=1e-5)
+    paired = Geodesic.fit(x0, x1, 0, y1=y1, transport=PairMap())
+    assert [x1.tolist().index(end) % 3 for end in paired.end.tolist()] == paired.y1.argmax(dim=1).tolist()
+    with pytest.raises(InputError, match="several classes"):
+        Geodesic.fit(x0, x1, 0, y1=y1, transport=GaussianMap())
+
+
 def test_a_fitted_map_carries_new_samples_and_agrees_on_the_old_ones() -> None:
     x0, x1 = clouds(40, 30)
     embed, transport = Pixel().fit(x0), EntropicMap(entropy=0.05)

@@ -16,7 +16,7 @@ from torch.autograd import forward_ad
 from wassermix import labels as labelling
 from wassermix.embed import Embedding, Pixel
 from wassermix.errors import InputError
-from wassermix.transport import BarycentricMap, Coupling, TransportMap
+from wassermix.transport import BarycentricMap, Coupling, EntropicMap, PairMap, TransportMap
 
 __all__ = ["Geodesic", "Labels", "PathPoint", "value_and_velocity"]
 
@@ -90,7 +90,8 @@ class Geodesic:
     ) -> Geodesic:
         """The path from samples ``x0 (n, *shape)`` to ``x1 (m, *shape)``; ``n`` and ``m`` may differ.
 
-        ``y0`` and ``y1`` are a class for all or labels for each, hard ``(n,)`` or soft ``(n, k)``.
+        ``y0`` and ``y1`` are a class for all or labels for each, hard ``(n,)`` or soft ``(n, k)``; those at
+        the end go along with the plan's or the pairs' targets, which other maps do not name.
         ``transport`` is anything with ``fit(z0, z1)`` and ``map(z)``, by default the barycentric projection
         of the entropic plan; a :class:`PairMap` makes this mixup. With ``both``, half of the mass runs the
         other way, from ``x1`` at ``t=1`` to its image under the reverse map at ``t=0``: then the path from
@@ -260,13 +261,14 @@ def _mapped_labels(
     target = _labels(y, count, num_classes, like=z0)
     if bool((target == target[:1]).all()):
         return target[:1].expand(len(z0), -1)
-    if isinstance(transport, BarycentricMap) and transport.coupling is not None:
+    if isinstance(transport, (BarycentricMap, EntropicMap)) and transport.coupling is not None:
         return transport.coupling.push(target)
-    if count != len(z0):
-        raise InputError(
-            "labels of several classes at the end need as many samples at the start, or one class"
-        )
-    return target
+    if isinstance(transport, PairMap):
+        return target[torch.arange(len(z0), device=target.device) % count]
+    raise InputError(
+        f"labels of several classes at the end cannot be carried by a {type(transport).__name__}; "
+        "give one class for all, or a BarycentricMap, EntropicMap or PairMap"
+    )
 
 
 def value_and_velocity(
