@@ -202,7 +202,10 @@ def test_the_component_is_repeatable_leaves_mixed_samples_out_and_needs_two_clas
     assert float(term.loss(net, x, torch.zeros(40).long())) == 0
 
 
-def test_the_component_draws_from_the_source_where_the_batch_is_small() -> None:
+@pytest.mark.parametrize("soft", [False, True])
+def test_the_component_draws_from_the_source_where_the_batch_is_small_or_may_hold_new_samples(
+    soft: bool,
+) -> None:
     class Source:
         y = torch.arange(200) % 2
 
@@ -211,8 +214,10 @@ def test_the_component_draws_from_the_source_where_the_batch_is_small() -> None:
             return torch.randn(len(indices), 4, generator=seeded(len(asked))).double()
 
     asked: list[Tensor] = []
-    term, x = GeodesicSmoothness(pair_size=16), torch.randn(6, 4, generator=seeded(0)).double()
-    term.loss(small_net(), x, torch.arange(6) % 2, source=Source())
+    count = 60 if soft else 6
+    term, x = GeodesicSmoothness(pair_size=16), torch.randn(count, 4, generator=seeded(0)).double()
+    y = torch.arange(count) % 2
+    term.loss(small_net(), x, nn.functional.one_hot(y, 2).double() if soft else y, source=Source())
     assert [len(rows) for rows in asked] == [16, 16]
     assert {len(Source.y[rows].unique()) for rows in asked} == {1}
 

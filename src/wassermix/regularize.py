@@ -127,7 +127,8 @@ class GeodesicSmoothness:
         """The weighted term for clean samples ``x``; 0 where they show fewer than two classes.
 
         Rows whose soft label lies between classes are left out. Where the batch has fewer than ``pair_size``
-        of a class, both classes are drawn from ``source`` instead, if there is one.
+        of a class, both classes are drawn from ``source`` instead, if there is one; with soft labels always,
+        for new samples between classes may carry the label of one.
         """
         weight = self.weight * (min(1.0, progress / self.ramp) if self.ramp else 1.0)
         pair = self._pair(x, y, generator=generator, source=source)
@@ -158,7 +159,7 @@ class GeodesicSmoothness:
     def _pair(
         self, x: Tensor, y: Tensor, *, generator: torch.Generator | None, source: LabelledRows | None
     ) -> tuple[Tensor, Tensor, int, int] | None:
-        """Samples of two classes drawn at random from those in the batch."""
+        """Samples of two classes that are drawn at random from those in the batch."""
         classes = y
         if y.dim() == 2:
             top, classes = y.max(dim=1)
@@ -169,7 +170,7 @@ class GeodesicSmoothness:
             return None
         first, second = (int(c) for c in present[_order(len(present), generator, x.device)[:2]])
         rows = [(classes == c).nonzero()[:, 0] for c in (first, second)]
-        if source is not None and min(map(len, rows)) < self.pair_size:
+        if source is not None and (y.dim() == 2 or min(map(len, rows)) < self.pair_size):
             here = [(source.y == c).nonzero()[:, 0] for c in (first, second)]
             parts = [source.get(self._some(r, generator)).to(x.device) for r in here]
         else:
