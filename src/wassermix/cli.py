@@ -17,6 +17,9 @@ from wassermix.errors import InputError
 
 __all__ = ["app", "main"]
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells know it."""
+
 app = typer.Typer(
     name="wassermix",
     no_args_is_help=True,
@@ -317,16 +320,18 @@ def main() -> None:
     words = [word for word in sys.argv[1:] if word != "--debug"]
     try:
         app(args=words, prog_name="wassermix")
-    except (Exception, KeyboardInterrupt) as error:
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:
+            sys.stderr.write("wassermix: interrupted; the same command with --resume goes on\n")
+        raise
+    except Exception as error:
         if len(words) < len(sys.argv) - 1:
             traceback.print_exc()
         sys.stderr.write(f"{_sentence(error)}\n")
         sys.exit(2 if isinstance(error, InputError) else 1)
 
 
-def _sentence(error: BaseException) -> str:
+def _sentence(error: Exception) -> str:
     if isinstance(error, InputError):
         return f"wassermix: {error}"
-    if isinstance(error, KeyboardInterrupt):
-        return "wassermix: interrupted; the same command with --resume goes on"
     return f"wassermix failed: {type(error).__name__}: {error} (--debug shows where)"

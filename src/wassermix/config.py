@@ -126,7 +126,7 @@ def build_config(recipe: Mapping[str, Any], overrides: Mapping[str, Any] | None 
     raw = _with_names(apply_overrides(recipe, overrides or {}))
     if "sigma" in raw:  # the one option that has a short name at the top
         sigma = raw.pop("sigma")
-        raw["method"] = {**raw.get("method", {}), "sigma": sigma}
+        raw["method"] = {**(raw.get("method") or {}), "sigma": sigma}
     if raw.get("embed") is None and _interpolates(raw):
         raw["embed"] = {"name": "pca"}
     for family in FAMILIES:

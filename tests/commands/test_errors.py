@@ -37,6 +37,11 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("train", "demo", "epoch=3"), "did you mean 'epochs'"),
         (("train", "demoo"), "did you mean 'demo'"),
         (("train", "demo", "epochs"), "not of the form key=value"),
+        (("train", "demo", "epochs=["), "'epochs=[' cannot be read"),
+        (("train", "demo", "sigma=8/0"), "'sigma=8/0' cannot be read"),
+        (("train", "demo", "device=foo"), "device 'foo' is unknown"),
+        (("train", "demo", "method=none", "sigma=0.5"), "'method' has no name"),
+        (("reproduce", "nothing"), "table 'nothing' is unknown"),
         (("train", "none.yaml"), "cannot be read"),
         (("train", "demo", "data=nowhere.npz"), "does not exist"),
         (("certify", "no-such-run"), "run 'no-such-run' does not exist"),
@@ -119,6 +124,34 @@ def test_weights_of_another_architecture_are_refused(
     (other / "model.safetensors").write_bytes((trained / "model.safetensors").read_bytes())
     assert run(monkeypatch, "certify", other, "--n", 100, "--images", 2) == 2
     assert "another architecture" in capsys.readouterr().err
+
+
+def test_a_model_of_ones_own_that_does_not_fit_the_data_is_refused_before_anything_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "misfits.py").write_text(
+        "from torch import nn\n\n\n"
+        "def narrow():\n    return nn.Sequential(nn.Flatten(), nn.Linear(783, 10))\n\n\n"
+        "def few():\n    return nn.Sequential(nn.Flatten(), nn.Linear(784, 3))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    for name, sentence in (
+        ("narrow", "fails on samples of shape (1, 28, 28)"),
+        ("few", "one logit for each class"),
+    ):
+        assert run(monkeypatch, "train", "demo", f"model=misfits:{name}", "--out", tmp_path / "run") == 2
+        assert sentence in capsys.readouterr().err
+        assert not (tmp_path / "run").exists()
+
+
+def test_overwriting_a_run_removes_what_was_said_of_its_old_weights(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    assert run(monkeypatch, "train", "demo", *SMALL, "--out", folder) == 0
+    assert run(monkeypatch, "certify", folder, "--n", 100, "--images", 2) == 0
+    assert run(monkeypatch, "train", "demo", *SMALL, "seed=5", "--out", folder, "--overwrite") == 0
+    assert not (folder / "certify").exists()
 
 
 def test_an_unwritable_output_is_refused(

@@ -31,8 +31,7 @@ def _worker(rank: int, port: int, out: str) -> None:
     torch.set_num_threads(1)
     with distributed.process_group():
         train(build_config(RECIPE), Path(out) / "two")
-        state = train(build_config(RECIPE, NOISY), Path(out) / "noisy")
-        assert distributed.summed(float(state.updates)) == 2 * state.updates
+        train(build_config(RECIPE, NOISY), Path(out) / "noisy")
 
 
 def _free_port() -> int:

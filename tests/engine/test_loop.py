@@ -63,7 +63,13 @@ def test_a_pass_budget_counts_what_the_method_costs(tmp_path: Path) -> None:
 
 
 def test_chunking_takes_several_updates_a_batch(tmp_path: Path) -> None:
-    assert train(_config(updates_per_batch=4), tmp_path / "run").updates == 2 * (6 * 4 + 4)
+    state = train(_config(updates_per_batch=4), tmp_path / "run")
+    assert (state.updates, state.epoch) == (2 * (6 * 4 + 4), 2)
+
+
+def test_a_last_batch_too_small_to_be_cut_does_not_add_an_epoch(tmp_path: Path) -> None:
+    state = train(_config(updates_per_batch=4, data__train_size=35), tmp_path / "run")
+    assert (state.updates, state.epoch) == (2 * (4 + 3), 2)  # batches of 32 and of 3: four chunks, three
 
 
 def test_the_seed_decides_and_the_global_stream_does_not(tmp_path: Path) -> None:

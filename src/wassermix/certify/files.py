@@ -82,6 +82,8 @@ def certify_to_files(
     own, and rank 0 merges. ``about`` is put into the summary as it is: which data, which split.
     ``progress`` counts the images of this process.
     """
+    if name is not None and Path(name).name != name:
+        raise InputError(f"certify: the name '{name}' cannot be a file's; expected a plain word without '/'")
     rank, world = _place()
     settings = settings.with_backend(resolve_backend(settings.backend))
     parameters = {**(about or {}), **_parameters(model, split, indices, settings=settings)}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rich.table import Table
+from torch import nn
 
 from wassermix.audit import PerformanceGeodesic, audit_to_files
 from wassermix.commands.console import console, counted
@@ -47,6 +48,7 @@ def run_audit(
             seed=settings.seed,
             resume=resume,
             overwrite=overwrite,
+            device=next(target.model.parameters()).device if isinstance(target.model, nn.Module) else "cpu",
             progress=progress,
         )
     _print(curves, target)

@@ -15,10 +15,13 @@ __all__ = ["noise_for", "parse_radii", "run_certify"]
 
 def noise_for(target: Target, sigma: float | None) -> float:
     """The noise to certify with: what was asked for, or else the run's own."""
-    chosen = target.sigma if sigma is None else sigma
-    if not chosen:
+    if sigma is not None:
+        return sigma
+    if target.sigma is None:
+        raise InputError("a model of your own says nothing of its noise; give it, as in --sigma 0.5")
+    if not target.sigma:
         raise InputError("the model was trained without noise; say which to certify with, as in --sigma 0.5")
-    return chosen
+    return target.sigma
 
 
 def parse_radii(text: str | None) -> tuple[float, ...]:

@@ -67,7 +67,10 @@ def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
         key, found, value = word.partition("=")
         if not found or not key:
             raise InputError(f"'{word}' is not of the form key=value, such as epochs=20 or augment.ratio=2")
-        overrides[key] = parse_value(value)
+        try:
+            overrides[key] = parse_value(value)
+        except (yaml.YAMLError, ZeroDivisionError) as error:
+            raise InputError(f"the value of '{word}' cannot be read: {error}") from error
     return overrides
 
 

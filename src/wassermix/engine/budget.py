@@ -26,5 +26,11 @@ def make_budget(config: Config, samples_per_epoch: int, world: int = 1) -> Budge
     """The budget a config asks for: ``budget`` (passes) before ``updates`` before ``epochs``."""
     if config.budget is not None:
         return Budget("passes", float(config.budget.removeprefix("passes:")))
-    per_epoch = math.ceil(samples_per_epoch / (config.batch_size * world)) * config.updates_per_batch
+    whole, rest = divmod(math.ceil(samples_per_epoch / world), config.batch_size)
+    per_epoch = whole * _chunks(config.batch_size, config) + (_chunks(rest, config) if rest else 0)
     return Budget("updates", config.updates or config.epochs * per_epoch)
+
+
+def _chunks(samples: int, config: Config) -> int:
+    """Updates that one batch gives: ``updates_per_batch``, or fewer where it is too small for that."""
+    return math.ceil(samples / math.ceil(samples / config.updates_per_batch))

@@ -17,6 +17,7 @@ from wassermix.embed import Embedding, fit_rows, load_embedding
 from wassermix.errors import InputError
 from wassermix.methods import Method, compatible
 from wassermix.models import build_model
+from wassermix.modes import evaluating
 
 Progress = Callable[[int, int], None]
 
@@ -71,7 +72,27 @@ def make_model(config: Config, data: Dataset) -> nn.Module:
         seed=config.seed,
         **_options(config.model),
     )
-    return in_fast_layout(model).to(device_of(config))
+    model = in_fast_layout(model).to(device_of(config))
+    if ":" in config.model["name"]:
+        _try_out(config.model["name"], model, data)
+    return model
+
+
+@torch.no_grad()
+def _try_out(name: str, model: nn.Module, data: Dataset) -> None:
+    """Refuse a model of the user's own that does not take these samples to these classes."""
+    first = next(model.parameters(), torch.zeros(0))
+    x = data.train.get(torch.arange(min(2, len(data.train)))).to(first.device)
+    try:
+        with evaluating(model):
+            shape = tuple(model(x).shape)
+    except Exception as error:  # whatever the user's module raises
+        raise InputError(f"model '{name}' fails on samples of shape {data.shape}: {error}") from error
+    if shape != (len(x), data.num_classes):
+        raise InputError(
+            f"model '{name}' gives outputs of shape {shape} for {len(x)} samples; expected "
+            f"({len(x)}, {data.num_classes}): one logit for each class"
+        )
 
 
 def in_fast_layout(model: nn.Module) -> nn.Module:
@@ -84,14 +105,21 @@ def device_of(config: Config) -> torch.device:
     name = config.device
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise InputError(f"device '{name}' is unknown; expected auto, cpu or cuda") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise InputError("device is cuda, but torch sees no GPU here; use device=cpu or device=auto")
+    return device
 
 
 def _embedding(config: Config, data: Dataset, file: Path | None) -> Embedding:
     """The embedding, fitted on training samples only (never on held-out or test ones)."""
+    embed = _made("embed", config.embed, {})
     if file is not None and file.exists():
-        return load_embedding(file)
-    return fit_rows(_made("embed", config.embed, {}), data.train, seed=config.seed)
+        return load_embedding(file, embed=embed)
+    return fit_rows(embed, data.train, seed=config.seed)
 
 
 def _made(family: str, section: Section | None, context: dict[str, Any]) -> Any:

@@ -14,7 +14,6 @@ __all__ = [
     "process_group",
     "rank",
     "share_of",
-    "summed",
     "synchronised",
     "wait_for_all",
     "world_size",
@@ -28,7 +27,9 @@ def process_group() -> Iterator[None]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
         yield
         return
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
     try:
         yield
     finally:
@@ -57,15 +58,6 @@ def share_of(order: Tensor) -> Tensor:
     world = world_size()
     missing = -len(order) % world
     return torch.cat([order, order[:missing]])[rank() :: world]
-
-
-def summed(value: float) -> float:
-    """The sum of a number over all processes."""
-    if world_size() == 1:
-        return value
-    total = torch.tensor(value, dtype=torch.float64)
-    dist.all_reduce(total)
-    return float(total)
 
 
 def wait_for_all() -> None:

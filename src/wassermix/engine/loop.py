@@ -245,7 +245,7 @@ class _Training:
         sinks: list[MetricsFile | TensorBoard]
         sinks = [MetricsFile(self.run.metrics_file, epochs_done=self.state.epoch)]
         if self.config.tensorboard:
-            sinks.append(TensorBoard(self.run.path / "tensorboard"))
+            sinks.append(TensorBoard(self.run.path / "tensorboard", epochs_done=self.state.epoch))
         return sinks
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,14 @@ class MetricsFile:
 class TensorBoard:
     """The same numbers as scalars for TensorBoard, under ``RUN/tensorboard``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, epochs_done: int) -> None:
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
             raise InputError(
                 "tensorboard=true needs the package tensorboard; pip install 'wassermix[tensorboard]'"
             ) from error
-        self.writer = SummaryWriter(str(folder))
+        self.writer = SummaryWriter(str(folder), purge_step=epochs_done + 1)
 
     def write(self, row: dict[str, Any]) -> None:
         """Add one epoch's numbers."""
@@ -48,9 +49,10 @@ class TensorBoard:
 
 
 def peak_memory_mib() -> float:
-    """The most memory this process ever held, in MiB."""
-    import resource
-    import sys
-
+    """The most memory this process ever held, in MiB; 0 where the system does not tell (Windows)."""
+    try:
+        import resource
+    except ImportError:
+        return 0.0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

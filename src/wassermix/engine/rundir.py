@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,16 @@ class RunDir:
             self._require_same(config)
             return
         if overwrite:
-            for file in (self.state_file, self.weights_file, self.metrics_file, self.augmented_file):
-                file.unlink(missing_ok=True)
+            self._clear()
         write_text(self.config_file, dump_config(config))
+
+    def _clear(self) -> None:
+        """Remove what an earlier training left: its evaluations speak of weights that will be gone."""
+        names = ("state_file", "weights_file", "metrics_file", "augmented_file", "embedding_file")
+        for name in names:
+            getattr(self, name).unlink(missing_ok=True)
+        for folder in ("certify", "attack", "audit", "tensorboard"):
+            shutil.rmtree(self.path / folder, ignore_errors=True)
 
     def _require_same(self, config: Config) -> None:
         old, new = self.config().model_dump(mode="json"), config.model_dump(mode="json")
@@ -93,6 +101,8 @@ class RunDir:
             raw = yaml.safe_load(self.config_file.read_text(encoding="utf-8"))
         except yaml.YAMLError as error:
             raise InputError(f"'{self.config_file}' is not valid YAML: {error}") from error
+        if not isinstance(raw, dict):
+            raise InputError(f"'{self.config_file}' holds no settings; begin the run anew with --overwrite")
         return build_config(raw)
 
     def save_weights(self, model: nn.Module, config: Config) -> None:

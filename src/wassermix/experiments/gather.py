@@ -37,30 +37,32 @@ def gather(table: Table, out: Path, *, name: str) -> dict[str, Any]:
 
 
 def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
-    """One finished run, or None."""
+    """One finished run, or None; only the files that the table's own plan names are read."""
     folder = run_folder(out, row, seed)
-    certified, attacked = (
-        sorted((folder / "certify").glob("*.json")),
-        sorted((folder / "attack").glob("*.json")),
-    )
-    if (table.certify is not None and not certified) or len(attacked) < len(table.attacks):
+    attacks = [folder / "attack" / f"{plan.made().label}.json" for plan in table.attacks]
+    log = None
+    if table.certify is not None:
+        log = folder / "certify" / f"{table.certify.settings(table.config(row, seed).sigma).name}.tsv"
+    needed = [*attacks, *([log.with_suffix(".json")] if log else [])]
+    if not all(path.exists() for path in needed):
         return None
-    last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
-    seconds = sum(json.loads(line)["seconds"] for line in (folder / "metrics.jsonl").read_text().splitlines())
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     found: dict[str, Any] = {
         "seed": seed,
-        "updates": last["updates"],
-        "passes": last["passes"],
-        "minutes": round(seconds / 60, 2),
+        "updates": lines[-1]["updates"],
+        "passes": lines[-1]["passes"],
+        "minutes": round(sum(line["seconds"] for line in lines) / 60, 2),
     }
-    if table.certify is not None:
-        summary, rows = read_json(certified[0]), read_log(certified[0].with_suffix(".tsv"))
-        found |= {"certified": summary["certified"], "acr": summary["acr"]}
-        assert rows.correct is not None  # our own files always say
-        found["radius"] = (rows.radius * rows.correct).tolist()
-    if attacked:
-        found["attacks"] = [read_json(path) for path in attacked]
-    return found
+    if attacks:
+        found["attacks"] = [read_json(path) for path in attacks]
+    return found if log is None else {**found, **_certified_run(log)}
+
+
+def _certified_run(log: Path) -> dict[str, Any]:
+    summary, rows = read_json(log.with_suffix(".json")), read_log(log)
+    assert rows.correct is not None  # our own files always say
+    radius = (rows.radius * rows.correct).tolist()
+    return {"certified": summary["certified"], "acr": summary["acr"], "radius": radius}
 
 
 def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -91,7 +93,7 @@ def _cell(cells: list[dict[str, Any]]) -> dict[str, float]:
 
 def _attack(attacks: list[dict[str, Any]]) -> dict[str, Any]:
     first = attacks[0]
-    kept = {key: first[key] for key in ("attack", "norm", "eps", "steps", "restarts")}
+    kept = {key: first.get(key) for key in ("attack", "norm", "eps", "steps", "restarts")}
     means = {
         f"{which}_{key}": statistics.fmean(one[which][key] for one in attacks)
         for which in ("clean", "robust")

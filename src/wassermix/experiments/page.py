@@ -72,8 +72,8 @@ def _cells(name: str, row: dict[str, Any]) -> list[str]:
 def _attack_head(attack: dict[str, Any], which: str) -> str:
     if which == "clean":
         return "clean"
-    strength = f"{attack['norm']} {attack['eps']:.3g}, {attack['restarts']} starts"
-    return f"{attack['attack']}-{attack['steps']} {strength}"
+    given = [f"{key} {attack[key]:g}" for key in ("eps", "steps", "restarts") if attack[key] is not None]
+    return ", ".join([attack["attack"], *([attack["norm"]] if attack["norm"] else []), *given])
 
 
 def _paired(record: dict[str, Any]) -> Iterator[str]:

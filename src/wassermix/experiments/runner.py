@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
-from wassermix.attacks import attack_to_files, make_attack
-from wassermix.certify import CertifySettings, certify_to_files, evenly_spaced
+from wassermix.attacks import attack_to_files
+from wassermix.certify import certify_to_files, evenly_spaced
 from wassermix.config import Config
 from wassermix.data import Dataset, Split
 from wassermix.engine import RunDir, load_dataset, make_model, train
@@ -57,15 +57,12 @@ def _run(table: Table, config: Config, folder: Path, tell: Tell) -> None:
 def _certify(
     model: Classifier, split: Split, plan: CertifyPlan, sigma: float, *, folder: Path, tell: Tell
 ) -> None:
-    settings = CertifySettings(
-        sigma=sigma, mode=plan.mode, n=plan.n, n0=plan.n0, alpha=plan.alpha, radii=plan.radii
-    )
     certify_to_files(
         model,
         split,
         evenly_spaced(len(split), plan.images),
         out=folder / "certify",
-        settings=settings,
+        settings=plan.settings(sigma),
         resume=True,
         progress=lambda done, total: tell("certifying", done / total),
     )
@@ -80,14 +77,11 @@ def _attack(
     folder: Path,
     tell: Tell,
 ) -> None:
-    attack = make_attack(
-        plan.attack, norm=plan.norm, eps=plan.eps, steps=plan.steps, restarts=plan.restarts, bounds=bounds
-    )
     attack_to_files(
         model,
         split,
         torch.tensor(evenly_spaced(len(split), plan.images)),
-        attack=attack,
+        attack=plan.made(bounds),
         out=folder / "attack",
         resume=True,
         progress=lambda done, total: tell("attacking", done / total),

@@ -9,6 +9,8 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from wassermix.attacks import Attack, make_attack
+from wassermix.certify import CertifySettings
 from wassermix.config import Config, build_config
 from wassermix.errors import InputError
 from wassermix.recipes import load_recipe
@@ -21,7 +23,7 @@ class _Strict(BaseModel):
 
 
 class CertifyPlan(_Strict):
-    """The certification that each row gets."""
+    """The certification that each row gets; :meth:`settings` is the same for running and for reading it."""
 
     mode: Literal["fixed", "grid", "tolerance"] = "fixed"
     n: int = 2000
@@ -30,9 +32,15 @@ class CertifyPlan(_Strict):
     images: int = 500
     radii: tuple[float, ...] = ()
 
+    def settings(self, sigma: float) -> CertifySettings:
+        """How to certify a model that was trained with noise ``sigma``."""
+        return CertifySettings(
+            sigma=sigma, mode=self.mode, n=self.n, n0=self.n0, alpha=self.alpha, radii=self.radii
+        )
+
 
 class AttackPlan(_Strict):
-    """One attack that each row gets."""
+    """One attack that each row gets; :meth:`made` is the same for running and for reading it."""
 
     attack: str = "pgd"
     norm: Literal["linf", "l2"] = "l2"
@@ -40,6 +48,17 @@ class AttackPlan(_Strict):
     steps: int = 10
     restarts: int = 1
     images: int = 500
+
+    def made(self, bounds: tuple[float, float] | None = (0.0, 1.0)) -> Attack:
+        """The attack, on inputs within ``bounds``."""
+        return make_attack(
+            self.attack,
+            norm=self.norm,
+            eps=self.eps,
+            steps=self.steps,
+            restarts=self.restarts,
+            bounds=bounds,
+        )
 
 
 class Table(_Strict):
@@ -81,7 +100,7 @@ def load_table(name: str) -> Table:
     """A shipped table by name, or one from a YAML file."""
     if name in table_names():
         text = files(__package__).joinpath(f"tables/{name}.yaml").read_text(encoding="utf-8")
-    elif Path(name).is_file():
+    elif Path(name).is_file() and name.endswith((".yaml", ".yml")):
         text = Path(name).read_text(encoding="utf-8")
     else:
         raise InputError(

@@ -82,8 +82,7 @@ def _evaluations(path: Path) -> Iterator[Any]:
 def _unfinished(path: Path) -> Iterator[str]:
     for log in sorted((path / "certify").glob("*.tsv")):
         if not log.with_suffix(".json").exists():
-            end = f"`wassermix certify {path} --resume` ends it."
-            yield f"Certification '{log.stem}' is unfinished and left out; {end}"
+            yield f"Certification '{log.stem}' is unfinished and left out; its command with --resume ends it."
 
 
 def _config(path: Path) -> Mapping[str, Any]:
