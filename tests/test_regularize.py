@@ -233,7 +233,16 @@ def test_the_weight_rises_over_the_ramp() -> None:
     assert values[2] == values[3]
 
 
-@pytest.mark.parametrize("options", [{"points": 1}, {"power": 0}, {"score": "l2"}])
+@pytest.mark.parametrize(
+    "options", [{"points": 1}, {"power": 0}, {"score": "l2"}, {"estimator": "difference"}], ids=str
+)
 def test_settings_that_cannot_mean_anything_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(InputError, match="regularizer"):
         geodesic_smoothness(small_net(), small_path(), **options)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="regularizer"):
+        GeodesicSmoothness(**options)  # type: ignore[arg-type]
+
+
+def test_a_misspelt_kind_of_labels_is_refused_before_any_work() -> None:
+    with pytest.raises(InputError, match="labels is 'soft'; expected one of mix, side, hard"):
+        GeodesicSmoothness(labels="soft")  # type: ignore[arg-type]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import torch
 from torch import Tensor
 
 from wassermix.embed import Embedding
 from wassermix.errors import InputError
-from wassermix.geodesic import Geodesic, Labels, PathPoint, value_and_velocity
+from wassermix.geodesic import LABELS, Geodesic, Labels, PathPoint, value_and_velocity
 from wassermix.modes import Classifier
 
 __all__ = ["REGULARIZERS", "GeodesicSmoothness", "LabelledRows", "geodesic_smoothness", "path_risk"]
 
 Score = Literal["kl", "ce"]
+SCORES = get_args(Score)
+Estimator = Literal["differences", "derivative"]
+ESTIMATORS = get_args(Estimator)
 Loss = Callable[[Tensor, Tensor], Tensor]
 """``loss(outputs (n, ...), y (n, k)) -> (n,)``."""
 
@@ -43,7 +46,7 @@ def geodesic_smoothness(
     points: int = 4,
     power: int = 1,
     label_term: bool = True,
-    estimator: Literal["differences", "derivative"] = "differences",
+    estimator: Estimator = "differences",
     generator: torch.Generator | None = None,
     sigma: float = 0.0,
     loss: Loss | None = None,
@@ -63,8 +66,8 @@ def geodesic_smoothness(
     classifier costs nothing and a calibrated one ``2 log 2``. ``label_term=False`` holds the label still, as
     the formula in the paper's text does (its appendix does not). ``power=2`` is the form of its proposition.
     """
-    if points < 2 or power < 1:
-        raise InputError(f"regularizer: points is at least 2 and power at least 1; got {points} and {power}")
+    _require_points(points, power)
+    _require_choice("estimator", estimator, ESTIMATORS)
     noise = _noise(path, sigma, generator)
     loss = _loss(score) if loss is None else loss
     estimate = _differences if estimator == "differences" else _derivative
@@ -95,13 +98,17 @@ class GeodesicSmoothness:
         pair_size: int = 32,
         power: int = 1,
         label_term: bool = True,
-        estimator: Literal["differences", "derivative"] = "differences",
+        estimator: Estimator = "differences",
         entropy: float = 0.02,
         labels: Labels = "mix",
         ramp: float = 0.0,
     ) -> None:
         if weight < 0 or pair_size < 1 or not 0 <= ramp <= 1:
             raise InputError("regularizer: weight is not negative, pair_size at least 1, ramp within [0, 1]")
+        _require_points(points, power)
+        _require_choice("score", score, SCORES)
+        _require_choice("estimator", estimator, ESTIMATORS)
+        _require_choice("labels", labels, LABELS)
         self.weight, self.score, self.points, self.pair_size = weight, score, points, pair_size
         self.power, self.label_term, self.estimator = power, label_term, estimator
         self.entropy, self.labels, self.ramp = entropy, labels, ramp
@@ -270,9 +277,18 @@ def _noise(path: Geodesic, sigma: float, generator: torch.Generator | None) -> T
     return sigma * torch.randn(shape, generator=generator, device=device).to(path.start)
 
 
+def _require_points(points: int, power: int) -> None:
+    if points < 2 or power < 1:
+        raise InputError(f"regularizer: points is at least 2 and power at least 1; got {points} and {power}")
+
+
+def _require_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise InputError(f"regularizer: {name} is '{value}'; expected one of {', '.join(choices)}")
+
+
 def _loss(score: str) -> Loss:
-    if score not in ("kl", "ce"):
-        raise InputError(f"regularizer.score='{score}' is neither kl nor ce")
+    _require_choice("score", score, SCORES)
     return _divergence if score == "kl" else _cross_entropy
 
 
