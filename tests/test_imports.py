@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "foreign": {"models"},
     "recipes": set(),
     "config": {"data", "models", "methods", "augment", "regularize", "embed"},
-    "engine": {"config", "data", "models", "methods", "augment", "regularize", "embed"},
+    "engine": {"transport", "config", "data", "models", "methods", "augment", "regularize", "embed"},
     "report": {"certify", "audit"},
     "experiments": {"attacks", "certify", "config", "data", "engine", "recipes"},
 }

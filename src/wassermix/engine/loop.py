@@ -28,6 +28,7 @@ from wassermix.engine.transform import transform_batch
 from wassermix.methods import Batch
 from wassermix.modes import evaluating
 from wassermix.streams import stream, stream_seed
+from wassermix.transport import warm_up
 
 __all__ = ["TrainState", "train"]
 
@@ -72,6 +73,8 @@ def train(
         if parts.embed is not None:
             save_embedding(parts.embed, run.embedding_file)
     distributed.wait_for_all()
+    if parts.embed is not None:
+        warm_up()  # compiles once after installation: not in the middle of a training step
     return _Training(config, run, parts, progress).run_to_the_end()
 
 
