@@ -10,8 +10,9 @@ import torch
 
 from wassermix.augment import AugmentedSet
 from wassermix.augment.stored import SetWriter
+from wassermix.embed import Pixel
 from wassermix.errors import InputError
-from wassermix.geodesic import Labels
+from wassermix.geodesic import Geodesic, Labels
 
 
 def some_set(mode: Labels = "mix", image: bool = True) -> AugmentedSet:
@@ -31,6 +32,18 @@ def test_labels_follow_the_mode(mode: Labels) -> None:
     share = {"mix": t, "side": (t >= 0.5).float(), "hard": torch.zeros(10)}[mode]
     assert torch.allclose(y.gather(1, made.class1.long()[:, None])[:, 0], share)
     assert torch.allclose(y.sum(dim=1), torch.ones(10))
+
+
+@pytest.mark.parametrize("mode", ["mix", "side", "hard"])
+def test_hard_labels_are_the_most_probable_class_and_those_of_the_geodesic(mode: Labels) -> None:
+    made, rows = some_set(mode), torch.arange(10)
+    assert 0.5 in made.t
+    soft = made.labels(rows)
+    assert torch.equal(soft.gather(1, made.y[:, None])[:, 0], soft.amax(dim=1))
+    ends = [torch.nn.functional.one_hot(kinds.long(), 3).float() for kinds in (made.class0, made.class1)]
+    z = torch.zeros(10, 1)
+    path = Geodesic(z, z, *ends, weights=torch.full((10,), 0.1), embed=Pixel().fit(z), labels=mode)
+    assert torch.equal(path.at(made.t).y, soft)
 
 
 def test_only_what_is_wanted_is_kept() -> None:

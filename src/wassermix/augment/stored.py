@@ -46,11 +46,14 @@ class AugmentedSet:
 
     @property
     def y(self) -> Tensor:
-        """The nearer class of each sample, ``(n,)`` int64: its hard label."""
-        nearer = (
-            self.class0 if self.label_mode == "hard" else torch.where(self.t <= 0.5, self.class0, self.class1)
-        )
-        return nearer.long()
+        """The nearer class of each sample, ``(n,)`` int64: its hard label.
+
+        Half-way it is the class that a sample left, with ``side`` labels the one that it goes to.
+        """
+        there = self.t >= 0.5 if self.label_mode == "side" else self.t > 0.5
+        if self.label_mode == "hard":
+            there = torch.zeros_like(there)
+        return torch.where(there, self.class1, self.class0).long()
 
     def get(self, indices: Tensor) -> Tensor:
         """The samples at ``indices`` as float32 on their data scale."""
