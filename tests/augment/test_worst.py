@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from wassermix.augment.worst import Scorer, place, worst_times
+from wassermix.augment.worst import Scorer, Search, place, search_passes, worst_times
 from wassermix.embed import Pixel
 from wassermix.errors import InputError
 from wassermix.geodesic import Geodesic
@@ -51,15 +51,36 @@ def test_every_search_finds_the_top_of_each_groups_hill(search: str, candidates:
     assert scores.shape == (4,)
 
 
-def test_random_always_tries_the_end_point() -> None:
+@pytest.mark.parametrize(("search", "candidates"), [("random", 2), ("random", 1), ("grid", 1), ("golden", 1)])
+def test_the_end_point_is_always_tried(search: Search, candidates: int) -> None:
     path, group = unit_paths(3)
     path = Geodesic(path.start, path.end, _first(path), _first(path), path.weights, path.embed)
 
     def rising(x: Tensor) -> Tensor:
         return torch.stack([-x[:, 0], torch.zeros(len(x))], dim=1)
 
-    times, _ = worst_times(path, group, Scorer(rising), candidates=2, t_max=0.4, generator=seeded())
+    times, _ = worst_times(
+        path, group, Scorer(rising), search=search, candidates=candidates, t_max=0.4, generator=seeded()
+    )
     assert torch.allclose(times, torch.full((3,), 0.4))
+
+
+@pytest.mark.parametrize("search", ["random", "grid", "golden", "gradient"])
+def test_the_passes_foretold_are_those_that_the_model_makes(search: Search) -> None:
+    forward, backward = [0], [0]
+
+    def counting(x: Tensor) -> Tensor:
+        forward[0] += len(x)
+        logits = hill(x)
+        if logits.requires_grad:
+            logits.register_hook(lambda gradient: backward.append(len(gradient)))
+        return logits
+
+    path, group = unit_paths(2, each=10)
+    path = Geodesic(path.start, path.end, _first(path), _first(path), path.weights, path.embed)
+    worst_times(path, group, Scorer(counting), search=search, candidates=4, share=1.0, generator=seeded())
+    made = forward[0] / 3 + 2 * sum(backward) / 3  # a backward costs two forwards
+    assert made / 20 == pytest.approx(search_passes(search, 4))
 
 
 def test_a_share_of_each_group_is_scored_and_at_least_one() -> None:

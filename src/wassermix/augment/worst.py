@@ -16,7 +16,7 @@ from wassermix.errors import InputError
 from wassermix.geodesic import Geodesic
 from wassermix.modes import Classifier, evaluating, frozen
 
-__all__ = ["Scorer", "Search", "device_of", "place", "worst_times"]
+__all__ = ["Scorer", "Search", "device_of", "place", "search_passes", "worst_times"]
 
 Search = Literal["random", "grid", "golden", "gradient"]
 GOLDEN = (5**0.5 - 1) / 2
@@ -70,6 +70,13 @@ def place(path: Geodesic, t: Tensor, max_distance: float | None = None) -> tuple
     return x, path.at(t * shrink).y, t * shrink
 
 
+def search_passes(search: Search, candidates: int) -> float:
+    """Forward and backward passes that :func:`worst_times` costs a scored sample; a forward is a third."""
+    if search == "gradient":
+        return 1.0 + candidates  # two draws and the last point forward, every step forward and backward
+    return (candidates + (2 + GOLDEN_STEPS if search == "golden" else 0)) / 3
+
+
 def worst_times(
     path: Geodesic,
     group: Tensor,
@@ -86,8 +93,8 @@ def worst_times(
 
     ``group (n,)`` numbers the samples that share a time, from 0. The score of a time is the mean over a
     random ``share`` of its group. ``random`` tries ``candidates - 1`` draws from U[0, t_max] and ``t_max``
-    itself; ``grid`` even steps; ``golden`` refines the best grid interval; ``gradient`` ascends
-    ``d score / dt`` from the best of two draws.
+    itself; ``grid`` even steps from 0 to ``t_max`` (one alone is ``t_max``); ``golden`` refines the best grid
+    interval; ``gradient`` ascends ``d score / dt`` from the better of a draw and ``t_max``.
     """
     if candidates < 1 or not 0 < t_max <= 1 or not 0 < share <= 1:
         raise InputError("augment: candidates is at least 1, t_max and search_share are within (0, 1]")
@@ -100,7 +107,7 @@ def worst_times(
         with torch.no_grad():
             if search == "random":
                 return _best(asked, _drawn(asked.groups, candidates, t_max, generator, like=path.start))
-            grid = torch.linspace(0, t_max, candidates).to(path.start)
+            grid = torch.linspace(t_max, 0, candidates).flip(0).to(path.start)  # one alone is t_max
             if search == "grid":
                 return _best(asked, grid[:, None].expand(candidates, asked.groups))
             if search == "golden":
