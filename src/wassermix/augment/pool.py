@@ -55,7 +55,7 @@ class Latents:
 
 
 class Pool:
-    """Latents of each class, dealt like cards: a class is reshuffled when its deck runs out."""
+    """Latents of each class, dealt like cards: a class is reshuffled when its deck has run out."""
 
     def __init__(
         self, latents: Latents | Tensor, y: Tensor, num_classes: int, generator: torch.Generator | None
@@ -72,13 +72,19 @@ class Pool:
         return (self.counts > 0).nonzero()[:, 0]
 
     def deal(self, kind: int, count: int) -> Tensor:
-        """Indices of ``count`` different samples of a class (all of them where it has fewer)."""
-        rows = self.rows[kind]
-        count = min(count, len(rows))
-        if len(self._left[kind]) < count:
-            self._left[kind] = rows[permutation(len(rows), self.generator)]
-        dealt, self._left[kind] = self._left[kind][:count], self._left[kind][count:]
-        return dealt
+        """Indices of ``count`` different samples of a class (all of them where it has fewer).
+
+        What is left of a deck is dealt first, then topped up from a new one: all samples come equally often.
+        """
+        rows, left = self.rows[kind], self._left[kind]
+        missing = min(count, len(rows)) - len(left)
+        if missing <= 0:
+            self._left[kind] = left[count:]
+            return left[:count]
+        deck = rows[permutation(len(rows), self.generator)]
+        more = deck[~torch.isin(deck, left)][:missing]
+        self._left[kind] = deck[~torch.isin(deck, more)]
+        return torch.cat([left, more])
 
     def problems(
         self, weights: Tensor, pair_size: int, wanted: int, *, both: bool
