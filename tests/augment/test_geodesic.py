@@ -286,6 +286,20 @@ def test_both_directions_leave_the_linear_estimators_direction_unchanged() -> No
     assert torch.allclose(estimate, 0.4 * plain, atol=2e-3)
 
 
+@pytest.mark.parametrize(
+    ("options", "passes"),
+    [
+        ({"search": "random"}, 5 / 12), ({"search": "grid", "candidates": 9}, 9 / 12),
+        ({"search": "golden"}, 13 / 12), ({"search": "gradient"}, 6 / 4),
+        ({"search": "gradient", "target_classes": 3}, 18 / 4), ({"scope": "sample"}, 5 / 3),
+        ({"choice": "random", "search": "golden"}, 0),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_new_sample_costs_what_its_search_does(options: dict[str, object], passes: float) -> None:
+    assert GeodesicAugmenter(3, **options).passes == pytest.approx(passes)  # type: ignore[arg-type]
+
+
 def test_progress_reaches_the_total() -> None:
     source, seen = vectors(), []
     GeodesicAugmenter(3, Standard().fit(source.x), ratio=3).make_set(

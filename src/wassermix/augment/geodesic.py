@@ -25,7 +25,7 @@ from wassermix.augment.pool import (
     uniform_weights,
 )
 from wassermix.augment.stored import AugmentedSet, SetWriter
-from wassermix.augment.worst import Scorer, Search, place, worst_times
+from wassermix.augment.worst import Scorer, Search, place, search_passes, worst_times
 from wassermix.embed import Embedding, Pixel
 from wassermix.errors import InputError
 from wassermix.geodesic import LABELS, Labels
@@ -129,7 +129,7 @@ class GeodesicAugmenter:
         if self.choice != "worst":
             return 0.0
         share = 1.0 if self.scope == "sample" else self.search_share
-        return self.candidates * share * self.target_classes / 3
+        return search_passes(self.search, self.candidates) * share * self.target_classes
 
     def __call__(
         self,
