@@ -113,6 +113,38 @@ def test_the_same_seed_gives_the_same_set_and_another_a_different_one(options: d
     assert torch.equal(state, torch.random.get_rng_state())
 
 
+@pytest.mark.parametrize("options", [{"pairs": "near"}, {"maps": "class"}, {}], ids=str)
+def test_a_set_does_not_depend_on_the_sets_made_before(options: dict[str, object]) -> None:
+    """A training that is resumed at a later epoch must go on as an undisturbed one does."""
+    source, net = images(), linear(64)
+    embed = PCA(6).fit(source.x)
+
+    def last(*seeds: int) -> Tensor:
+        augment = GeodesicAugmenter(3, embed, pair_size=16, **options)  # type: ignore[arg-type]
+        return [augment.make_set(source, model=net, generator=seeded(seed)).x for seed in seeds][-1]
+
+    assert torch.equal(last(0, 1, 2), last(2))
+
+
+def test_a_reservoir_is_forgotten_when_an_epoch_begins() -> None:
+    source, net = vectors(), linear(20)
+    resumed, undisturbed = (GeodesicAugmenter(3, mode="online", reservoir=8) for _ in range(2))
+    undisturbed(source.x[30:60], source.y[30:60], model=net, generator=seeded())
+    undisturbed.begin_epoch()
+    batch = source.x[20:50], source.y[20:50]
+    new = [augment(*batch, model=net, generator=seeded(1))[0] for augment in (resumed, undisturbed)]
+    assert torch.equal(*new)
+
+
+def test_batches_that_lack_classes_are_paired_by_nearness_one_by_one() -> None:
+    source, net = vectors((30, 30, 30)), linear(20)
+    augment = GeodesicAugmenter(3, pairs="near", pair_size=8)
+    for kinds in ((0, 1, 2), (0, 1), (1, 2)):
+        rows = torch.isin(source.y, torch.tensor(kinds))
+        _, y = augment(source.x[rows], source.y[rows], model=net, generator=seeded())
+        assert set(y.nonzero()[:, 1].tolist()) == set(kinds)
+
+
 def test_an_image_set_takes_little_more_than_a_byte_a_pixel() -> None:
     source = Rows(torch.rand(60, 1, 28, 28, generator=seeded()), torch.arange(60) % 3)
     made = GeodesicAugmenter(3, PCA(6).fit(source.x)).make_set(source, generator=seeded())

@@ -76,7 +76,8 @@ class GeodesicAugmenter:
     ``pairing="random"`` joins random pairs (mixup between classes in the same space).
 
     ``mode="stored"``: :meth:`make_set` every ``refresh`` epochs. ``mode="online"``: call it on a batch;
-    ``reservoir`` > 0 remembers so many samples of each class as further targets.
+    ``reservoir`` > 0 remembers so many samples of each class as further sources and targets, until
+    :meth:`begin_epoch`.
     """
 
     adds: ClassVar[bool] = True
@@ -209,6 +210,10 @@ class GeodesicAugmenter:
                 count -= len(t)
         return stored.finish(self.num_classes, self.labels)
 
+    def begin_epoch(self) -> None:
+        """Forget the reservoir: an epoch depends on nothing but the model and its own batches."""
+        self._kept = None
+
     def load_set(self, path: Path) -> AugmentedSet:
         """A set that was saved before."""
         return AugmentedSet.load(path)
@@ -234,7 +239,9 @@ class GeodesicAugmenter:
         if self.pairs == "confusion" and model is not None:
             return confusion_weights(pool, source, model)
         if self.pairs == "near":
-            if self._near is None or self.mode == "online":
+            if pool.latents is not self._latents:  # a batch, which may lack classes that the next one has
+                return near_weights(pool, self.entropy)
+            if self._near is None:
                 self._near = near_weights(pool, self.entropy)
             return self._near
         return uniform_weights(pool)
@@ -294,7 +301,7 @@ class GeodesicAugmenter:
 
     def _class_map(self, pool: Pool, c0: int, c1: int) -> EntropicMap:
         if (c0, c1) not in self._class_maps:
-            clouds = [pool.latents[pool.deal(c, MAP_SIZE)] for c in (c0, c1)]
+            clouds = [pool.latents[pool.sample(c, MAP_SIZE, "map", c0, c1)] for c in (c0, c1)]
             self._class_maps[c0, c1] = EntropicMap(entropy=self.entropy, tolerance=TOLERANCE).fit(*clouds)
         return self._class_maps[c0, c1]
 

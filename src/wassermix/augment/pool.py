@@ -13,6 +13,7 @@ from wassermix.augment.worst import device_of
 from wassermix.embed import Embedding, encode_rows
 from wassermix.errors import InputError
 from wassermix.modes import Classifier, evaluating
+from wassermix.streams import stream
 from wassermix.transport import solve_coupling
 
 __all__ = ["Pairs", "Pool", "Source", "confusion_weights", "near_weights", "uniform_weights"]
@@ -86,6 +87,14 @@ class Pool:
         self._left[kind] = deck[~torch.isin(deck, more)]
         return torch.cat([left, more])
 
+    def sample(self, kind: int, count: int, *purpose: str | int) -> Tensor:
+        """Indices of ``count`` different samples that no deal and no generator of an epoch has a part in.
+
+        What is learnt once from them is the same whenever it is learnt, so that training can be resumed.
+        """
+        rows = self.rows[kind]
+        return rows[permutation(len(rows), stream(0, *purpose, kind))[:count]]
+
     def problems(
         self, weights: Tensor, pair_size: int, wanted: int, *, both: bool
     ) -> Iterator[tuple[int, int]]:
@@ -140,7 +149,7 @@ def near_weights(pool: Pool, entropy: float) -> Tensor:
     """Pairs in proportion to ``W2^-8`` between small samples of the classes, so that near ones prevail."""
     present = pool.present.tolist()
     size = min(64, int(pool.counts[pool.present].min()))
-    clouds = {c: pool.latents[pool.deal(c, size)] for c in present}
+    clouds = {c: pool.latents[pool.sample(c, size, "near")] for c in present}
     weights = torch.zeros(len(pool.counts), len(pool.counts))
     for number, c0 in enumerate(present[:-1]):
         others = present[number + 1 :]
