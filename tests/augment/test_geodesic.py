@@ -147,7 +147,7 @@ def test_batches_that_lack_classes_are_paired_by_nearness_one_by_one() -> None:
 
 def test_an_image_set_takes_little_more_than_a_byte_a_pixel() -> None:
     source = Rows(torch.rand(60, 1, 28, 28, generator=seeded()), torch.arange(60) % 3)
-    made = GeodesicAugmenter(3, PCA(6).fit(source.x)).make_set(source, generator=seeded())
+    made = GeodesicAugmenter(3, PCA(6).fit(source.x), choice="random").make_set(source, generator=seeded())
     assert made.x.dtype == torch.uint8
     assert made.nbytes() <= 1.1 * made.x.numel()
 
@@ -231,9 +231,8 @@ def test_pairs_by_confusion_follow_the_model_and_pairs_by_nearness_the_classes()
 
 def test_uneven_classes_take_part_evenly_and_one_sample_is_enough() -> None:
     source = vectors((200, 1, 30))
-    made = GeodesicAugmenter(3, Standard().fit(source.x), ratio=2.0, pair_size=16).make_set(
-        source, generator=seeded()
-    )
+    augment = GeodesicAugmenter(3, Standard().fit(source.x), ratio=2.0, pair_size=16, choice="random")
+    made = augment.make_set(source, generator=seeded())
     assert set(made.class0.tolist()) == {0, 1, 2}
 
 
@@ -247,17 +246,18 @@ def test_a_hundred_classes_work() -> None:
 
 def test_a_class_without_samples_is_never_used_and_one_class_alone_is_refused() -> None:
     source = vectors((30, 0, 30))
-    made = GeodesicAugmenter(3, Standard().fit(source.x)).make_set(source, generator=seeded())
+    augment = GeodesicAugmenter(3, Standard().fit(source.x), choice="random")
+    made = augment.make_set(source, generator=seeded())
     assert 1 not in set(made.class0.tolist()) | set(made.class1.tolist())
     with pytest.raises(InputError, match="two"):
-        GeodesicAugmenter(3, Standard().fit(source.x)).make_set(Rows(source.x, torch.zeros(60).long()))
+        augment.make_set(Rows(source.x, torch.zeros(60).long()))
 
 
 def test_nothing_but_the_source_is_read_and_latents_are_encoded_once() -> None:
     source = images()
     held_out = Rows(source.x.clone(), source.y)
     embed = PCA(5).fit(source.x)
-    augment = GeodesicAugmenter(3, embed)
+    augment = GeodesicAugmenter(3, embed, choice="random")
     augment.make_set(source, generator=seeded())
     assert held_out.read == set()
     source.read.clear()
@@ -265,7 +265,7 @@ def test_nothing_but_the_source_is_read_and_latents_are_encoded_once() -> None:
     assert source.read == set()
     other = images(seed=5)
     a, b = (
-        GeodesicAugmenter(3, embed).make_set(other, generator=seeded()),
+        GeodesicAugmenter(3, embed, choice="random").make_set(other, generator=seeded()),
         augment.make_set(other, generator=seeded()),
     )
     assert torch.equal(a.x, b.x)  # nothing of the first source stays
@@ -286,7 +286,7 @@ def test_online_gives_new_samples_beside_the_batch() -> None:
 
 def test_online_in_double_and_with_soft_labels_gives_the_same() -> None:
     source = vectors()
-    x, augment = source.x.double(), GeodesicAugmenter(3, mode="online")
+    x, augment = source.x.double(), GeodesicAugmenter(3, mode="online", choice="random")
     hard = augment(x, source.y, generator=seeded())
     soft = augment(x, nn.functional.one_hot(source.y, 3).double(), generator=seeded())
     assert hard[0].dtype == torch.float64
@@ -295,11 +295,11 @@ def test_online_in_double_and_with_soft_labels_gives_the_same() -> None:
 
 def test_online_with_one_class_in_the_batch_gives_none_unless_others_are_remembered() -> None:
     source = vectors()
-    augment = GeodesicAugmenter(3, mode="online")
+    augment = GeodesicAugmenter(3, mode="online", choice="random")
     x, y = augment(source.x[:5], source.y[:5])
     assert x.shape == (0, 20)
     assert y.shape == (0, 3)
-    keeping = GeodesicAugmenter(3, mode="online", reservoir=8)
+    keeping = GeodesicAugmenter(3, mode="online", reservoir=8, choice="random")
     keeping(source.x[30:60], source.y[30:60], generator=seeded())
     assert len(keeping(source.x[:5], source.y[:5], generator=seeded())[0]) == 5
 
@@ -334,9 +334,8 @@ def test_a_new_sample_costs_what_its_search_does(options: dict[str, object], pas
 
 def test_progress_reaches_the_total() -> None:
     source, seen = vectors(), []
-    GeodesicAugmenter(3, Standard().fit(source.x), ratio=3).make_set(
-        source, progress=lambda *at: seen.append(at)
-    )
+    augment = GeodesicAugmenter(3, Standard().fit(source.x), ratio=3, choice="random")
+    augment.make_set(source, progress=lambda *at: seen.append(at))
     assert seen[-1] == (285, 285)
 
 
@@ -355,9 +354,30 @@ def test_settings_that_cannot_mean_anything_are_refused(options: dict[str, objec
         GeodesicAugmenter(**{"num_classes": 3, **options})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({}, "choice='random'"), ({"choice": "random", "pairs": "confusion"}, "pairs='uniform'")],
+    ids=str,
+)
+def test_what_asks_a_model_is_refused_without_one(options: dict[str, object], words: str) -> None:
+    source = vectors()
+    augment = GeodesicAugmenter(3, Standard().fit(source.x), **options)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=f"give a model, or use {words}"):
+        augment.make_set(source, generator=seeded())
+    with pytest.raises(InputError, match=f"give a model, or use {words}"):
+        augment(source.x, source.y, generator=seeded())
+
+
+def test_a_batch_has_no_whole_classes_to_fit_maps_on() -> None:
+    source = vectors()
+    with pytest.raises(InputError, match="make_set"):
+        GeodesicAugmenter(3, maps="class")(source.x, source.y, model=linear(20), generator=seeded())
+
+
 def test_all_pairs_of_classes_come_before_any_comes_again() -> None:
     source = vectors((50, 50, 50))
-    augment = GeodesicAugmenter(3, Standard().fit(source.x), both=False, pair_size=10, ratio=60 / 150)
+    embed = Standard().fit(source.x)
+    augment = GeodesicAugmenter(3, embed, both=False, pair_size=10, ratio=60 / 150, choice="random")
     made = augment.make_set(source, generator=seeded())
     found = set(zip(made.class0.tolist(), made.class1.tolist()))
     assert found == set(itertools.permutations(range(3), 2))

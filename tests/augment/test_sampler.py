@@ -76,7 +76,7 @@ def test_a_file_for_other_trainers_is_written_once(tmp_path: Path) -> None:
         def get(self, indices: torch.Tensor, /) -> torch.Tensor:
             return self.x[indices]
 
-    augment = GeodesicAugmenter(3, Standard().fit(Rows.x))
+    augment = GeodesicAugmenter(3, Standard().fit(Rows.x), choice="random")
     augment_to_file(augment, Rows(), tmp_path / "new.npz")
     with np.load(tmp_path / "new.npz") as file:
         assert file["x"].shape == (30, 4)

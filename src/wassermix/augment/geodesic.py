@@ -144,8 +144,12 @@ class GeodesicAugmenter:
     ) -> tuple[Tensor, Tensor]:
         """``round(ratio * len(x))`` new samples and their soft labels ``(m, k)``, to put beside the batch.
 
-        None where the batch has one class only. Without a model there is no worst time: it is drawn.
+        Soft labels count as their most probable class; with one class alone the tensors are empty. The
+        worst time and pairs by confusion need a model.
         """
+        if self.maps == "class":
+            raise InputError("augment: maps=class needs whole classes: use make_set, or maps='batch'")
+        scorer = self._scorer(model, sigma, attack)
         embed = Pixel().fit(x) if self.embed is None else self.embed
         kinds = labelling.hard(y)
         with torch.no_grad():
@@ -154,7 +158,6 @@ class GeodesicAugmenter:
         wanted = round(self.ratio * len(x))
         if len(pool.present) < 2 or wanted == 0:
             return x[:0], torch.zeros(0, self.num_classes, device=x.device)
-        scorer = None if model is None else Scorer(model, self.score, sigma, attack)
         weights = self._weights(pool, _Batch(x, kinds), model)
         with torch.no_grad():
             parts = [
@@ -178,10 +181,10 @@ class GeodesicAugmenter:
 
         The source's latents are encoded at the first call and kept for the next ones.
         """
+        scorer = self._scorer(model, sigma, attack)
         embed, latents = self._prepared(source)
         pool = Pool(latents, source.y, self.num_classes, generator)
         require_pairs(pool, "augment")
-        scorer = None if model is None else Scorer(model, self.score, sigma, attack)
         stored = SetWriter(round(self.ratio * len(source)))
         weights = self._weights(pool, source, model)
         for made, t in self._make(pool, weights, stored.wanted, embed=embed, scorer=scorer):
@@ -195,7 +198,10 @@ class GeodesicAugmenter:
     def fill_classes(
         self, source: Source, wanted: Tensor, *, generator: torch.Generator | None = None
     ) -> AugmentedSet:
-        """``wanted[c]`` new samples that leave class ``c``, at drawn times: for balancing classes."""
+        """``wanted[c]`` new samples that leave class ``c``, at drawn times: for balancing classes.
+
+        No model is asked, so ``choice="worst"`` draws too.
+        """
         embed, latents = self._prepared(source)
         pool = Pool(latents, source.y, self.num_classes, generator)
         require_pairs(pool, "augment")
@@ -235,8 +241,21 @@ class GeodesicAugmenter:
         self._kept = z[kept], kinds[kept]
         return z, kinds
 
+    def _scorer(self, model: Classifier | None, sigma: float, attack: Attack | None) -> Scorer | None:
+        if model is None and self.choice == "worst":
+            raise InputError(
+                "augment: choice=worst looks for the time where a model is worst; "
+                "give a model, or use choice='random'"
+            )
+        return None if model is None else Scorer(model, self.score, sigma, attack)
+
     def _weights(self, pool: Pool, source: Source, model: Classifier | None) -> Tensor:
-        if self.pairs == "confusion" and model is not None:
+        if self.pairs == "confusion":
+            if model is None:
+                raise InputError(
+                    "augment: pairs=confusion asks a model which classes it mistakes; "
+                    "give a model, or use pairs='uniform' or 'near'"
+                )
             return confusion_weights(pool, source, model)
         if self.pairs == "near":
             if pool.latents is not self._latents:  # a batch, which may lack classes that the next one has
