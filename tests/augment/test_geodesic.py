@@ -345,7 +345,7 @@ def test_progress_reaches_the_total() -> None:
         {"num_classes": 1}, {"ratio": -1.0}, {"pair_size": 0}, {"candidates": 0}, {"t_max": 0.0},
         {"t_max": 1.5},
         {"time": 2.0}, {"search_share": 0.0}, {"refresh": 0}, {"target_classes": 0}, {"max_distance": -1.0},
-        {"labels": "x"}, {"maps": "class", "mode": "online"},
+        {"maps": "class", "mode": "online"}, {"max_distance": 0.0}, {"reservoir": -1},
     ],
     ids=str,
 )  # fmt: skip
@@ -372,6 +372,18 @@ def test_a_batch_has_no_whole_classes_to_fit_maps_on() -> None:
     source = vectors()
     with pytest.raises(InputError, match="make_set"):
         GeodesicAugmenter(3, maps="class")(source.x, source.y, model=linear(20), generator=seeded())
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        ("search", "gradient"), ("score", "kl"), ("scope", "batch"), ("labels", "mix"), ("pairs", "near"),
+        ("choice", "worst"), ("pairing", "transport"), ("maps", "class"), ("mode", "online"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_word_is_refused_with_those_that_are_meant(name: str, right: str) -> None:
+    with pytest.raises(InputError, match=f"augment: {name} is '{right}s'; expected one of .*{right}"):
+        GeodesicAugmenter(3, **{name: f"{right}s"})  # type: ignore[arg-type]
 
 
 def test_all_pairs_of_classes_come_before_any_comes_again() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -28,13 +28,23 @@ from wassermix.augment.stored import AugmentedSet, SetWriter
 from wassermix.augment.worst import Scorer, Search, place, search_passes, worst_times
 from wassermix.embed import Embedding, Pixel
 from wassermix.errors import InputError
-from wassermix.geodesic import LABELS, Labels
+from wassermix.geodesic import Labels
 from wassermix.modes import Classifier
 from wassermix.transport import EntropicMap, solve_coupling
 
 __all__ = ["GeodesicAugmenter"]
 
 Scope = Literal["batch", "pair", "sample"]
+Score = Literal["kl", "ce"]
+Choice = Literal["worst", "random", "fixed"]
+Pairing = Literal["transport", "random"]
+Maps = Literal["batch", "class"]
+Mode = Literal["stored", "online"]
+WORDS: dict[str, Any] = {
+    "search": Search, "score": Score, "scope": Scope, "labels": Labels, "pairs": Pairs, "choice": Choice,
+    "pairing": Pairing, "maps": Maps, "mode": Mode,
+}  # fmt: skip
+"""The options that are words, and which ones they may be."""
 Attack = Callable[[Classifier, Tensor, Tensor], Tensor]
 CHUNK_ROWS = 8192
 TOLERANCE = 1e-3
@@ -94,7 +104,7 @@ class GeodesicAugmenter:
         candidates: int = 5,
         t_max: float = 0.5,
         search: Search = "random",
-        score: Literal["kl", "ce"] = "kl",
+        score: Score = "kl",
         scope: Scope = "batch",
         search_share: float = 0.25,
         labels: Labels = "mix",
@@ -103,12 +113,12 @@ class GeodesicAugmenter:
         pairs: Pairs = "uniform",
         max_distance: float | None = None,
         target_classes: int = 1,
-        choice: Literal["worst", "random", "fixed"] = "worst",
+        choice: Choice = "worst",
         time: float = 0.0,
-        pairing: Literal["transport", "random"] = "transport",
-        maps: Literal["batch", "class"] = "batch",
+        pairing: Pairing = "transport",
+        maps: Maps = "batch",
         reservoir: int = 0,
-        mode: Literal["stored", "online"] = "stored",
+        mode: Mode = "stored",
     ) -> None:
         self.num_classes, self.embed = num_classes, embed
         self.ratio, self.pair_size, self.entropy = ratio, pair_size, entropy
@@ -357,6 +367,10 @@ class GeodesicAugmenter:
 
 def _check(augment: GeodesicAugmenter) -> None:
     """Refuse settings that cannot mean anything, each with its own sentence."""
+    for name, kind in WORDS.items():
+        if getattr(augment, name) not in get_args(kind):
+            words = ", ".join(get_args(kind))
+            raise InputError(f"augment: {name} is '{getattr(augment, name)}'; expected one of {words}")
     rules = {
         f"num_classes is at least 2; got {augment.num_classes}": augment.num_classes >= 2,
         f"ratio is not negative; got {augment.ratio}": augment.ratio >= 0,
@@ -367,8 +381,9 @@ def _check(augment: GeodesicAugmenter) -> None:
         f"search_share is within (0, 1]; got {augment.search_share}": 0 < augment.search_share <= 1,
         f"refresh is at least 1; got {augment.refresh}": augment.refresh >= 1,
         f"target_classes is at least 1; got {augment.target_classes}": augment.target_classes >= 1,
-        f"max_distance is positive; got {augment.max_distance}": (augment.max_distance or 1) > 0,
-        f"labels is one of {', '.join(LABELS)}; got '{augment.labels}'": augment.labels in LABELS,
+        f"reservoir is not negative; got {augment.reservoir}": augment.reservoir >= 0,
+        f"max_distance is positive, or None; got {augment.max_distance}": augment.max_distance is None
+        or augment.max_distance > 0,
         "maps=class needs whole classes: use mode=stored": augment.maps == "batch"
         or augment.mode == "stored",
     }
