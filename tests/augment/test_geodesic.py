@@ -208,6 +208,8 @@ def test_with_several_targets_the_worst_one_is_kept() -> None:
     augment = GeodesicAugmenter(3, Pixel().fit(source.x), target_classes=2, pair_size=16)
     made = augment.make_set(source, model=net, generator=seeded())
     assert set(made.class1[made.class0 != 2].tolist()) == {2}
+    one_way = GeodesicAugmenter(3, augment.embed, target_classes=2, pair_size=16, both=False)
+    assert torch.equal(one_way.make_set(source, model=net, generator=seeded()).x, made.x)
 
 
 def test_pairs_by_confusion_follow_the_model_and_pairs_by_nearness_the_classes() -> None:
@@ -299,9 +301,11 @@ def test_online_with_one_class_in_the_batch_gives_none_unless_others_are_remembe
     x, y = augment(source.x[:5], source.y[:5])
     assert x.shape == (0, 20)
     assert y.shape == (0, 3)
-    keeping = GeodesicAugmenter(3, mode="online", reservoir=8, choice="random")
+    keeping = GeodesicAugmenter(3, mode="online", reservoir=8, choice="random", labels="hard", ratio=3.0)
     keeping(source.x[30:60], source.y[30:60], generator=seeded())
-    assert len(keeping(source.x[:5], source.y[:5], generator=seeded())[0]) == 5
+    new, y = keeping(source.x[:5], source.y[:5], generator=seeded())
+    assert len(new) == 15
+    assert set(y.argmax(dim=1).tolist()) == {0, 1}  # what is remembered is a source as well as a target
 
 
 def test_both_directions_leave_the_linear_estimators_direction_unchanged() -> None:

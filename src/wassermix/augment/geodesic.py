@@ -75,12 +75,14 @@ class GeodesicAugmenter:
     of another by entropic transport (``entropy`` of the mean cost) in the space of ``embed``; with ``both``
     each problem serves both ways. Its time in [0, ``t_max``] is the worst of ``candidates`` by ``score``,
     searched on a ``search_share`` of the samples that share it: ``scope`` is one OT problem (the paper's
-    batch), a class ``pair``, or each ``sample`` alone. Labels as in :class:`Geodesic`.
+    ``batch``; each way has its own time), a class ``pair`` (among the some thousand samples that are made at
+    once), or each ``sample`` alone. Labels as in :class:`Geodesic`.
 
     Classes pair up evenly (``uniform``), by the model's ``confusion``, or by ``near``-ness in W2;
-    ``target_classes`` > 1 tries that many targets a source and keeps the worst. ``max_distance`` bounds
-    each sample's move in l2. ``maps="class"`` fits one map for each pair on whole classes and applies it to
-    new samples, instead of an OT problem for each batch.
+    ``target_classes`` > 1 tries that many targets a source and keeps the worst, one way only whatever
+    ``both`` says. ``max_distance`` bounds each sample's move in l2. ``maps="class"`` fits one map for each
+    pair on whole classes (at most 1000 samples of each) and applies it to new samples, instead of an OT
+    problem for each batch.
 
     Controls: ``choice="random"`` draws the time, ``choice="fixed"`` takes ``time`` (0: reconstruction only);
     ``pairing="random"`` joins random pairs (mixup between classes in the same space).
