@@ -23,7 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "attacks": {"transport", "embed", "geodesic", "certify"},
     "certify": set(),
     "methods": {"attacks", "augment", "regularize"},
-    "audit": {"transport", "embed", "geodesic", "simplex"},
+    "audit": {"transport", "embed", "geodesic", "simplex", "certify"},
     "foreign": {"models"},
     "recipes": set(),
     "config": {"data", "models", "methods", "augment", "regularize", "embed"},

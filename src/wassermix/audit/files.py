@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from wassermix.audit.performance import PerformanceGeodesic, exact_path, performance_geodesic
+from wassermix.audit.performance import (
+    PerformanceGeodesic,
+    audit_parameters,
+    exact_path,
+    performance_geodesic,
+    wanted_pairs,
+)
+from wassermix.certify.files import fingerprint
 from wassermix.embed import Embedding, Pixel
 from wassermix.embed.base import is_image
 from wassermix.errors import InputError
 from wassermix.files import read_json, write_beside, write_json
+from wassermix.geodesic import Geodesic
 from wassermix.modes import Classifier
 from wassermix.streams import stream
 
@@ -54,6 +64,8 @@ def audit_to_files(
     frame_pairs: int = 6,
     frame_samples: int = 4,
     frame_times: int = 11,
+    about: dict[str, Any] | None = None,
+    class_names: Sequence[str] | None = None,
     device: torch.device | str = "cpu",
     progress: Callable[[int, int], None] | None = None,
     resume: bool = False,
@@ -62,16 +74,19 @@ def audit_to_files(
     """:func:`performance_geodesic` on a held-out split, written to ``out/NAME.json`` and ``out/NAME.npz``.
 
     The ``.npz`` (images only) holds ``frames (pairs, samples, times, C, H, W)`` uint8 for the weakest pairs,
-    with ``pairs (p, 2)`` and ``t (times,)``. An audit that exists is refused, kept (``resume``) or replaced.
+    with ``pairs (p, 2)`` and ``t (times,)``. ``about`` is put at the top of the JSON as it is (which data,
+    which split, a note), ``class_names`` among its parameters. An audit that exists is refused, replaced
+    (``overwrite``) or kept (``resume``), the last only where model, pairs and parameters are the same.
     """
-    name = default_name(sigma, points) if name is None else name
-    file = out / f"{name}.json"
+    file = out / f"{default_name(sigma, points) if name is None else name}.json"
+    names = {} if class_names is None else {"class_names": list(class_names)}
+    made_of = {**(about or {}), "fingerprint": fingerprint(model)}
     if file.exists() and not overwrite:
-        if resume:
-            return PerformanceGeodesic.from_dict(read_json(file))
-        raise InputError(
-            f"'{file}' exists; use --resume to keep it, --overwrite to replace it, or another --name"
+        parameters = audit_parameters(
+            points, per_class, sigma, draws=draws, seed=seed, embed=embed, entropy=entropy
         )
+        asked = _spelled(wanted_pairs(pairs, split.y.unique().tolist()))
+        return _kept(file, {**made_of, **parameters, **names, "pairs": asked}, resume=resume)
     rows = _rows(split.y, per_class, seed)
     x, y = split.get(rows).to(device), split.y[rows].to(device)
     audit = performance_geodesic(
@@ -90,9 +105,34 @@ def audit_to_files(
     )
     if is_image(tuple(x.shape[1:])):
         shown = [(pair.source, pair.target) for pair in audit.weakest(frame_pairs)]
-        _write_frames(out / f"{name}.npz", x, y, shown, samples=frame_samples, times=frame_times, embed=embed)
-    write_json(file, audit.as_dict())
+        paths = _paths(x, y, shown, embed=embed, entropy=entropy)
+        _write_frames(file.with_suffix(".npz"), paths, shown, samples=frame_samples, times=frame_times)
+    audit = replace(audit, parameters={**audit.parameters, **names})
+    write_json(file, {**made_of, **audit.as_dict()})
     return audit
+
+
+def _kept(file: Path, task: dict[str, Any], *, resume: bool) -> PerformanceGeodesic:
+    """The audit that exists, if it is the one that was asked for."""
+    if not resume:
+        raise InputError(
+            f"'{file}' exists; use --resume to keep it, --overwrite to replace it, or another --name"
+        )
+    stored = read_json(file)
+    audit = PerformanceGeodesic.from_dict(stored)
+    found = {**stored, **audit.parameters}
+    found["pairs"] = _spelled([(pair.source, pair.target) for pair in audit.pairs])
+    for key, value in json.loads(json.dumps(task)).items():
+        if found.get(key) != value:
+            raise InputError(
+                f"'{file}' was made with {key} {found.get(key)!r}, now it is {value!r}; "
+                "resume with the same settings, overwrite it, or give another name"
+            )
+    return audit
+
+
+def _spelled(pairs: Sequence[tuple[int, int]]) -> str:
+    return ",".join(f"{source}-{target}" for source, target in pairs)
 
 
 def _rows(y: Tensor, per_class: int, seed: int) -> Tensor:
@@ -105,19 +145,19 @@ def _rows(y: Tensor, per_class: int, seed: int) -> Tensor:
 
 
 @torch.no_grad()
+def _paths(
+    x: Tensor, y: Tensor, pairs: list[tuple[int, int]], *, embed: Embedding | None, entropy: float | None
+) -> list[Geodesic]:
+    """The paths that were audited, once more."""
+    embed = Pixel().fit(x[:1]) if embed is None else embed
+    return [exact_path(x[y == a], x[y == b], a, y1=b, embed=embed, entropy=entropy) for a, b in pairs]
+
+
+@torch.no_grad()
 def _write_frames(
-    path: Path,
-    x: Tensor,
-    y: Tensor,
-    pairs: list[tuple[int, int]],
-    *,
-    samples: int,
-    times: int,
-    embed: Embedding | None,
+    path: Path, paths: list[Geodesic], pairs: list[tuple[int, int]], *, samples: int, times: int
 ) -> None:
     """Pictures along the weakest paths, the same number of samples for each."""
-    embed = Pixel().fit(x[:1]) if embed is None else embed
-    paths = [exact_path(x[y == a], x[y == b], a, y1=b, embed=embed) for a, b in pairs]
     count = min(samples, *(len(p) for p in paths))
     t = torch.linspace(0, 1, times)
     frames = torch.stack(

@@ -135,7 +135,7 @@ def performance_geodesic(
         raise InputError("audit: points is at least 2, per_class and draws at least 1, sigma not negative")
     embed = Pixel().fit(x[:1]) if embed is None else embed
     chosen = _chosen(y, per_class, seed)
-    wanted = _wanted(pairs, list(chosen))
+    wanted = wanted_pairs(pairs, list(chosen))
     times = torch.linspace(0, 1, points)
     curves = []
     with torch.no_grad(), evaluating(model):
@@ -147,12 +147,28 @@ def performance_geodesic(
             curves.append(_curve(judge, path, source, target, times=times))
             if progress is not None:
                 progress(number + 1, len(wanted))
-    parameters = {
+    parameters = audit_parameters(
+        points, per_class, sigma, draws=draws, seed=seed, embed=embed, entropy=entropy
+    )
+    return PerformanceGeodesic(curves, parameters)
+
+
+def audit_parameters(
+    points: int,
+    per_class: int,
+    sigma: float,
+    *,
+    draws: int,
+    seed: int,
+    embed: Embedding | None,
+    entropy: float | None,
+) -> dict[str, Any]:
+    """What the curves depend on beside the model, the samples and the pairs."""
+    return {
         "points": points, "per_class": per_class, "sigma": sigma, "draws": draws if sigma else 1,
-        "seed": seed, "embed": embed.name, "entropy": entropy,
+        "seed": seed, "embed": Pixel.name if embed is None else embed.name, "entropy": entropy,
         "transport": "exact" if entropy is None else "entropic",
     }  # fmt: skip
-    return PerformanceGeodesic(curves, parameters)
 
 
 def exact_path(
@@ -258,7 +274,8 @@ def _chosen(y: Tensor, per_class: int, seed: int) -> dict[int, Tensor]:
     return chosen
 
 
-def _wanted(pairs: str | Sequence[tuple[int, int]], present: Iterable[int]) -> list[tuple[int, int]]:
+def wanted_pairs(pairs: str | Sequence[tuple[int, int]], present: Iterable[int]) -> list[tuple[int, int]]:
+    """The class pairs to audit: all of those present, or those named."""
     present = sorted(present)
     if isinstance(pairs, str):
         if pairs != "all":
