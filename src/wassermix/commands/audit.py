@@ -49,6 +49,8 @@ def run_audit(
             resume=resume,
             overwrite=overwrite,
             device=next(target.model.parameters()).device if isinstance(target.model, nn.Module) else "cpu",
+            about=target.about(),
+            class_names=target.data.class_names or None,
             progress=progress,
         )
     _print(curves, target)

@@ -107,6 +107,7 @@ class _Training:
         """One pass over ``source``; the mean of each term of the loss."""
         sums: dict[str, float] = {}
         seen = 0
+        _begin_epoch(self.objective)
         # Layers such as dropout draw from the global stream: lend them a seeded one for this epoch.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(stream_seed(self.config.seed, "layers", self.state.epoch, distributed.rank()))
@@ -260,6 +261,15 @@ def _objective(parts: Parts) -> nn.Module:
         source=None if is_streamed(parts.data.train) else parts.data.train,
     )
     return Objective(parts.model, parts.method, num_classes=parts.data.num_classes, extras=extras)
+
+
+def _begin_epoch(objective: nn.Module) -> None:
+    """Let an augmenter that remembers batches forget them, so that a resumed training is the same."""
+    bare = objective.module if isinstance(objective, nn.parallel.DistributedDataParallel) else objective
+    assert isinstance(bare, Objective)
+    begin = getattr(bare.extras.augment, "begin_epoch", None)
+    if begin is not None:
+        begin()
 
 
 def _stores(augment: Any) -> bool:
