@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from wassermix.engine.memory import keep_freed_memory
 from wassermix.errors import InputError
 
 __all__ = ["app", "main"]
@@ -317,6 +318,7 @@ def doctor() -> None:
 
 def main() -> None:
     """Run the command line: a bad input is a sentence and exit code 2, any other failure one and 1."""
+    keep_freed_memory()
     words = [word for word in sys.argv[1:] if word != "--debug"]
     try:
         app(args=words, prog_name="wassermix")
