@@ -259,7 +259,6 @@ def test_bfloat16_is_named_and_float64_is_possible(network: nn.Module, images: T
         ({"model": lambda x: x[:, 0]}, "logits"),
         ({"model": lambda x: x * float("nan")}, "NaN"),
     ],
-    ids=str,
 )
 def test_what_cannot_be_meant_is_refused_with_a_sentence(change: dict, words: str) -> None:  # type: ignore[type-arg]
     model, x = change.pop("model", lambda x: x), change.pop("x", torch.rand(2, 3))
