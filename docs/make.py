@@ -97,7 +97,39 @@ def results_page() -> str:
     words = (DOCS / "findings.md").read_text()
     records = [path for name in table_names() if (path := RESULTS / f"{name}.json").exists()]
     tables = [table_page(json.loads(path.read_text())) for path in records]
-    return "\n".join([words.rstrip(), "", *tables, "", "## The demo", "", *demo_table()]) + "\n"
+    parts = [
+        words.rstrip(),
+        "",
+        *tables,
+        "",
+        "## The demo",
+        "",
+        *demo_table(),
+        "",
+        "## Speed",
+        "",
+        *speed_table(),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def speed_table() -> list[str]:
+    """Our loops beside bare ones, from the training benchmark."""
+    record = json.loads((RESULTS / "training.json").read_text())
+    lines = [
+        "`make bench`: LeNet on digits, images/s of training and noise draws/s of certification, ours beside a bare "
+        f"loop in PyTorch's default memory layout (torch {record['torch']}, batches of {record['batch']}; medians, "
+        "each round in a process of its own). Channels last in memory and keeping freed blocks make the difference.",
+        "",
+        "| threads | training, ours | bare | ratio | certification, ours | bare | ratio |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in record["rows"]:
+        training = [f"{row[f'training_{side}']:.0f}" for side in ("ours", "bare")]
+        votes = [f"{row[f'certify_{side}']:.0f}" for side in ("ours", "bare")]
+        ratios = [f"{row[f'{what}_ratio']:.2f}x" for what in ("training", "certify")]
+        lines.append(f"| {row['threads']} | {' | '.join([*training, ratios[0], *votes, ratios[1]])} |")
+    return lines
 
 
 def demo_table() -> list[str]:
