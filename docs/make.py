@@ -117,10 +117,10 @@ def speed_table() -> list[str]:
     """Our loops beside bare ones, from the training benchmark."""
     record = json.loads((RESULTS / "training.json").read_text())
     lines = [
-        "`make bench`: LeNet on digits, images/s of training and noise draws/s of certification, ours beside a "
-        f"bare loop in PyTorch's default memory layout (torch {record['torch']}, batches of "
-        f"{record['batch']}; medians, each round in a process of its own). Channels last in memory and keeping "
-        "freed blocks make the difference.",
+        "`make bench`: LeNet on digits, images/s of training and noise draws/s of certification, ours beside "
+        f"a bare loop in PyTorch's default memory layout (torch {record['torch']}, batches of "
+        f"{record['batch']}; medians, each round in a process of its own). Channels last in memory and "
+        "keeping freed blocks make the difference.",
         "",
         "| threads | training, ours | bare | ratio | certification, ours | bare | ratio |",
         "|---|---|---|---|---|---|---|",
