@@ -1,9 +1,9 @@
 """A method, an augmenter and an embedding of one's own: one class each, and all of wassermix around them.
 
-    cd examples
-    wassermix train demo method=own_parts:LabelSmoothing method.weight=0.2
-    wassermix train demo augment=own_parts:SameClassMixup
-    wassermix train demo augment=geodesic embed=own_parts:Coarse
+cd examples
+wassermix train demo method=own_parts:LabelSmoothing method.weight=0.2
+wassermix train demo augment=own_parts:SameClassMixup
+wassermix train demo augment=geodesic embed=own_parts:Coarse
 """
 
 from __future__ import annotations
