@@ -41,7 +41,7 @@ from wassermix.transport import (
     warm_up,
 )
 
-PATIENCE = 5.0  # seconds that one anchor may take for one solve
+PATIENCE = 8.0  # seconds that one anchor may take for one solve
 PARTS = Path("benchmarks/.cache/transport.json")
 
 

@@ -78,8 +78,6 @@ def _print(certificates: Certificates, target: Target) -> None:
     if summary["acr"] is not None:
         say(f"average certified radius {summary['acr']:.3f} (comparable at equal mode, n and alpha only)")
     draws = summary["draws"]
-    say(
-        f"draws an image: mean {draws['mean']:.0f}, median {draws['median']:.0f}; "
-        f"{summary['saving']:.1f}x fewer than fixed n"
-    )
+    saving = "" if summary["mode"] == "fixed" else f"; {summary['saving']:.1f}x fewer than mode fixed takes"
+    say(f"draws an image: mean {draws['mean']:.0f}, median {draws['median']:.0f}{saving}")
     say(summary["statement"])
