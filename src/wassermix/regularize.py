@@ -9,6 +9,7 @@ from typing import Literal, Protocol, get_args
 import torch
 from torch import Tensor
 
+from wassermix import labels as labelling
 from wassermix.embed import Embedding
 from wassermix.errors import InputError
 from wassermix.geodesic import LABELS, Geodesic, Labels, PathPoint, value_and_velocity
@@ -289,17 +290,7 @@ def _require_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 def _loss(score: str) -> Loss:
     _require_choice("score", score, SCORES)
-    return _divergence if score == "kl" else _cross_entropy
-
-
-def _cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
-    return -(y * logits.log_softmax(dim=1)).sum(dim=1)
-
-
-def _divergence(logits: Tensor, y: Tensor) -> Tensor:
-    # the clamp keeps derivatives finite where a class has probability exactly 0
-    own = y * y.clamp_min(torch.finfo(y.dtype).tiny).log()
-    return _cross_entropy(logits, y) + own.sum(dim=1)
+    return labelling.kl_score if score == "kl" else labelling.cross_entropy
 
 
 def _widened(y: Tensor, outputs: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 from wassermix.certify import CertifySettings
 from wassermix.commands.attack import AttackSettings, run_attack
 from wassermix.commands.audit import AuditSettings, run_audit
-from wassermix.commands.certify import run_certify
+from wassermix.commands.certify import noise_for, run_certify
 from wassermix.commands.console import say
 from wassermix.commands.report import run_report
 from wassermix.commands.target import load_target
@@ -25,8 +25,8 @@ DEMO_RUNS: dict[str, dict[str, Any]] = {
 }
 """Both train on the same data with the same number of updates; only the augmentation differs."""
 
-ATTACK = AttackSettings(attack="pgd", norm="l2", eps="1.0", steps=20, images="500")
-CERTIFY = {"mode": "fixed", "n": 2000, "n0": 100}
+DRAWS, IMAGES = 2000, "500"
+ATTACK = AttackSettings(attack="pgd", norm="l2", eps="1.0", steps=20, images=IMAGES)
 
 
 def run_demo(out: Path, *, overwrite: bool) -> None:
@@ -38,10 +38,9 @@ def run_demo(out: Path, *, overwrite: bool) -> None:
         train_with_progress(config, folder, resume=not overwrite, overwrite=overwrite)
     for folder in folders:
         target = load_target(folder)
-        sigma = target.sigma or 0.0
         run_attack(target, ATTACK, resume=not overwrite, overwrite=overwrite)
-        settings = CertifySettings(sigma=sigma, mode="fixed", n=2000, n0=100)
-        run_certify(target, settings, images="500", resume=not overwrite, overwrite=overwrite)
+        settings = CertifySettings(sigma=noise_for(target, None), n=DRAWS)
+        run_certify(target, settings, images=IMAGES, resume=not overwrite, overwrite=overwrite)
         run_audit(target, AuditSettings(), resume=not overwrite, overwrite=overwrite)
     say(load_target(folders[0]).data.note)
     run_report(folders, out / "report.html")
