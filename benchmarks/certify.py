@@ -61,7 +61,6 @@ def main() -> None:
     options.cache.mkdir(parents=True, exist_ok=True)
     (options.cache / ".gitignore").write_text("*\n")
     data = load_data(options.data)
-    torch.set_num_threads(os.cpu_count() or 1)
     rows = []
     for sigma, images in zip(options.sigmas, options.images):
         model = trained(data, sigma, options)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 
 from commands.words import run
 
@@ -184,3 +185,17 @@ def test_metrics_have_a_line_an_epoch_with_the_promised_numbers(trained: Path) -
         "peak_memory_mib",
     }
     assert promised <= row.keys()
+
+
+def test_a_half_trained_model_is_judged_but_never_in_silence(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = tmp_path / "half"
+    run_dir.mkdir()
+    (run_dir / "config.yaml").write_bytes((trained / "config.yaml").read_bytes())
+    weights = load_file(trained / "model.safetensors")
+    save_file(weights, run_dir / "model.safetensors", {"trained": "0.25"})
+    assert run(monkeypatch, "certify", run_dir, "--n", 100, "--images", 2) == 0
+    assert "has done 25% of its training" in capsys.readouterr().out
+    summary = json.loads(next((run_dir / "certify").glob("*.json")).read_text())
+    assert "25% of its training" in summary["note"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wassermix.certify import evenly_spaced
-from wassermix.commands.console import counted
+from wassermix.commands.console import counted, say
 from wassermix.data import Dataset, Split, load_data
 from wassermix.engine import RunDir, load_dataset, make_model
 from wassermix.errors import InputError
@@ -25,10 +25,16 @@ class Target:
     split: Split
     split_name: str
     sigma: float | None
+    trained: float = 1.0
+    """The share of its training that the model has behind it."""
 
     def about(self) -> dict[str, str]:
         """What a result must say of the samples it was made with."""
-        return {"data": self.data.name, "split": self.split_name, "note": self.data.note}
+        note = " ".join(part for part in (self.data.note, self._unfinished()) if part)
+        return {"data": self.data.name, "split": self.split_name, "note": note}
+
+    def _unfinished(self) -> str:
+        return "" if self.trained >= 1 else f"The model has done {self.trained:.0%} of its training."
 
 
 def load_target(
@@ -57,7 +63,13 @@ def load_target(
         dataset = load_dataset(config, downloading)
     network = make_model(config, dataset)
     directory.load_weights(network)
-    return Target(run, network.eval(), dataset, _split(dataset, split), split, config.sigma)
+    trained = directory.trained_share()
+    if trained < 1:
+        say(
+            f"note: '{run}' has done {trained:.0%} of its training, and is judged as it is; "
+            "`wassermix train ... --resume` finishes it"
+        )
+    return Target(run, network.eval(), dataset, _split(dataset, split), split, config.sigma, trained)
 
 
 def sample_indices(target: Target, images: str) -> list[int]:

@@ -210,7 +210,7 @@ class _Training:
         }
         for sink in self.sinks:
             sink.write(row)
-        self.run.save_weights(self.parts.model, self.config)
+        self.run.save_weights(self.parts.model, self.config, trained=self._share())
         self.run.save_state(
             {
                 "progress": asdict(self.state),

@@ -105,13 +105,14 @@ class RunDir:
             raise InputError(f"'{self.config_file}' holds no settings; begin the run anew with --overwrite")
         return build_config(raw)
 
-    def save_weights(self, model: nn.Module, config: Config) -> None:
-        """Write the bare weights with version, architecture and config hash."""
+    def save_weights(self, model: nn.Module, config: Config, *, trained: float) -> None:
+        """Write the bare weights with version, architecture, config hash and the share of training done."""
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
         metadata = {
             "wassermix": wassermix.__version__,
             "architecture": json.dumps(config.model, sort_keys=True),
             "config": config_hash(config),
+            "trained": repr(trained),
         }
         write_beside(self.weights_file, lambda beside: save_file(tensors, beside, metadata))
 
@@ -131,9 +132,16 @@ class RunDir:
             )
         model.load_state_dict(tensors)
 
+    def trained_share(self) -> float:
+        """The share of its training that the weights have behind them; 1 where they do not say."""
+        return float(self._metadata().get("trained", 1.0))
+
     def _architecture(self) -> str:
+        return str(self._metadata().get("architecture", "unknown"))
+
+    def _metadata(self) -> dict[str, str]:
         with safe_open(self.weights_file, framework="pt") as file:
-            return str((file.metadata() or {}).get("architecture", "unknown"))
+            return file.metadata() or {}
 
     def save_state(self, state: dict[str, Any]) -> None:
         """Write the training state in one step."""
