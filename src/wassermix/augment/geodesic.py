@@ -383,6 +383,8 @@ def _check(augment: GeodesicAugmenter) -> None:
         f"search_share is within (0, 1]; got {augment.search_share}": 0 < augment.search_share <= 1,
         f"refresh is at least 1; got {augment.refresh}": augment.refresh >= 1,
         f"target_classes is at least 1; got {augment.target_classes}": augment.target_classes >= 1,
+        "target_classes above 1 keeps the worst of them: it needs choice=worst": augment.target_classes == 1
+        or augment.choice == "worst",
         f"reservoir is not negative; got {augment.reservoir}": augment.reservoir >= 0,
         f"max_distance is positive, or None; got {augment.max_distance}": augment.max_distance is None
         or augment.max_distance > 0,
