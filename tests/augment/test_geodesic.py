@@ -348,7 +348,8 @@ def test_progress_reaches_the_total() -> None:
     [
         {"num_classes": 1}, {"ratio": -1.0}, {"pair_size": 0}, {"candidates": 0}, {"t_max": 0.0},
         {"t_max": 1.5},
-        {"time": 2.0}, {"search_share": 0.0}, {"refresh": 0}, {"target_classes": 0}, {"target_classes": 2, "choice": "random"}, {"max_distance": -1.0},
+        {"time": 2.0}, {"search_share": 0.0}, {"refresh": 0}, {"target_classes": 0},
+        {"target_classes": 2, "choice": "random"}, {"max_distance": -1.0},
         {"maps": "class", "mode": "online"}, {"max_distance": 0.0}, {"reservoir": -1},
     ],
     ids=str,
