@@ -24,6 +24,7 @@ LOWEST = np.float32(-60.0)  # smaller exponents only make denormals, which are m
 ABSORB = 25.0  # how far g may move, in units of entropy, before the kernel is built again
 MEMORY = 6  # points that Anderson acceleration mixes
 RIDGE = 1e-12
+IN_CACHE = 2**13  # matrix entries
 FRESH_STARTS = 6  # how often a solve may go on after its recomputed error was above the tolerance
 
 
@@ -108,13 +109,38 @@ def _top(cost: Any, shift: Any, rate: Any) -> Any:
     return np.int32(top ^ ((top >> 31) & np.int32(0x7FFFFFFF))).view(np.float32)
 
 
+@compiled(EXACT)
+def _exp_all(values: Any) -> None:
+    for j in range(values.shape[0]):
+        values[j] = _exp(values[j])
+
+
 @compiled(FAST)
-def _fill(cost: Any, shift: Any, rate: Any, own: Any, line: Any) -> None:
-    """``line_j = exp(own + shift_j - rate C_j)``, in two loops because both vectorise and one would not."""
-    for j in range(cost.shape[0]):
-        line[j] = own + shift[j] - rate * cost[j]
-    for j in range(cost.shape[0]):
-        line[j] = _exp(line[j])
+def _fill(cost: Any, shift: Any, rate: Any, f: Any, kernel: Any) -> None:
+    """``K_ij = exp(f_i + shift_j - rate C_ij)`` in two loops, because both vectorise and one would not."""
+    n, m = cost.shape
+    for i in range(n):
+        own, here, line = cost.dtype.type(f[i]), cost[i], kernel[i]
+        for j in range(m):
+            line[j] = own + shift[j] - rate * here[j]
+    _exp_all(kernel.reshape(-1))
+
+
+@compiled(FAST)
+def _fill_all(cost: Any, shift: Any, rate: Any, f: Any, kernel: Any) -> None:
+    """:func:`_fill` for as many rows at a time as stay in cache between its loops."""
+    n, m = cost.shape
+    step = max(1, IN_CACHE // m)
+    for i in range(0, n, step):
+        j = min(i + step, n)
+        _fill(cost[i:j], shift, rate, f[i:j], kernel[i:j])
+
+
+@compiled(FAST)
+def _shift(b: Any, g: Any, shift: Any) -> None:
+    """``g_j + log b_j``: what the targets add to every exponent; none reaches those without weight."""
+    for j in range(b.shape[0]):
+        shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -np.inf
 
 
 @compiled(FAST)
@@ -206,12 +232,29 @@ def _compare(b: Any, v: Any, c: Any, base: Any, now: Any, point: Any, residual: 
     error = 0.0
     for j in range(b.shape[0]):
         error += abs(np.float64(v[j]) * c[j] - b[j])
-        if b[j] > 0:
-            point[j] = base[j] + _log(b[j] / np.float64(c[j]))
-            residual[j] = point[j] - now[j]
-        else:
-            point[j], residual[j] = base[j], 0.0
+    for j in range(b.shape[0]):
+        ratio = b[j] / np.float64(c[j])
+        point[j] = ratio if b[j] > 0 else 1.0  # targets without weight stay where they are
+    for j in range(b.shape[0]):
+        point[j] = base[j] + _log(point[j])
+        residual[j] = point[j] - now[j]
     return error
+
+
+@compiled(FAST)
+def _near(x: Any, y: Any) -> bool:
+    """Whether no ``|x_j - y_j|`` exceeds ``ABSORB``; NaN is not near anything."""
+    count = 0
+    for j in range(x.shape[0]):
+        count += 1 if abs(x[j] - y[j]) <= ABSORB else 0
+    return count == x.shape[0]
+
+
+@compiled(FAST)
+def _turn(newest: Any, before: Any) -> None:
+    """Put the difference of two neighbours in the place of the older one."""
+    for j in range(before.shape[0]):
+        before[j] = newest[j] - before[j]
 
 
 @compiled(FAST)
@@ -224,21 +267,21 @@ def _iterate(
     base, shift, weights = np.empty(m), np.empty(m, cost.dtype), a.astype(kernel.dtype)
     v, c, s = np.empty(m, kernel.dtype), np.empty(m, kernel.dtype), np.empty(n, kernel.dtype)
     points, residuals, gram = np.empty((MEMORY, m)), np.empty((MEMORY, m)), np.empty((MEMORY, MEMORY))
-    sweeps, stored, best, away = 0, 0, np.inf, np.inf
+    sweeps, stored, best, held = 0, 0, np.inf, False
     lowest, rest, penalty = np.inf, 0, 1
     while True:
-        if away > ABSORB:
-            for j in range(m):
-                base[j] = g[j]
-                shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -np.inf
-            for i in range(n):
-                _fill(cost[i], shift, rate, cost.dtype.type(f[i]), kernel[i])
-        away = 0.0
+        if not held:
+            base[:] = g
+            _shift(b, g, shift)
+            _fill_all(cost, shift, rate, f, kernel)
         for j in range(m):
-            v[j] = _exp(real(g[j] - base[j])) if b[j] > 0 else real(0)
+            v[j] = real(g[j] - base[j])
+        _exp_all(v)
+        for j in range(m):
+            v[j] = v[j] if b[j] > 0 else real(0)
         _sweep(kernel, weights, v, s, c)
         sweeps += 1
-        slot = sweeps % MEMORY
+        slot, before = sweeps % MEMORY, (sweeps - 1) % MEMORY
         error = _compare(b, v, c, base, g, points[slot], residuals[slot])
         done = error <= target or sweeps >= limit
         if not done:
@@ -249,20 +292,15 @@ def _iterate(
             best = min(best, error)
             stored = 0 if rest > 0 or sweeps == 1 else min(stored + 1, MEMORY - 1)
             rest -= 1
-            before = (slot - 1) % MEMORY
             if stored > 0:
-                points[before] = points[slot] - points[before]
-                residuals[before] = residuals[slot] - residuals[before]
+                _turn(points[slot], points[before])
+                _turn(residuals[slot], residuals[before])
             _extrapolate(points, residuals, gram, slot, stored, g)
-            leap = 0.0
-            for j in range(m):
-                leap = max(leap, abs(g[j] - points[slot, j]))
-            if not leap <= ABSORB:  # further than the kernel can hold: take the plain step, which always fits
+            if not _near(g, points[slot]):  # further than the kernel can hold: the plain step always fits
                 stored = 0
                 g[:] = points[slot]
-            for j in range(m):
-                away = max(away, abs(g[j] - base[j]))
-        if done or away > ABSORB:
+            held = _near(g, base)
+        if done or not held:
             for i in range(n):
                 f[i] -= _log(np.float64(s[i]))
         if done:
@@ -270,23 +308,32 @@ def _iterate(
 
 
 @compiled(FAST)
-def _measure(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any, line: Any) -> tuple[float, float]:
-    """L1 error of both marginals and ``<P, C>``, from nothing but the potentials."""
+def _measure(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any, kernel: Any) -> tuple[float, float]:
+    """L1 error of both marginals and ``<P, C>``, from nothing but the potentials.
+
+    Sums of some rows are in the kernel's precision, those over all rows in float64.
+    """
     n, m = cost.shape
-    columns, shift = np.zeros(m), np.empty(m, cost.dtype)
-    for j in range(m):
-        shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -np.inf
+    columns, part, shift = np.zeros(m), np.empty(m, kernel.dtype), np.empty(m, cost.dtype)
+    _shift(b, g, shift)
     error = total = 0.0
-    for i in range(n):
-        here, mass, moved = cost[i], 0.0, 0.0
-        _fill(here, shift, rate, cost.dtype.type(f[i]), line)
+    step = max(1, IN_CACHE // m)
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        _fill(cost[start:stop], shift, rate, f[start:stop], kernel[start:stop])
+        part[:] = 0
+        for i in range(start, stop):
+            line, here, share = kernel[i], cost[i], kernel.dtype.type(a[i])
+            mass, moved = kernel.dtype.type(0), cost.dtype.type(0)
+            for j in range(m):
+                mass += line[j]
+                moved += line[j] * here[j]
+            for j in range(m):
+                part[j] += share * line[j]
+            error += a[i] * abs(mass - 1.0)
+            total += a[i] * moved
         for j in range(m):
-            mass += line[j]
-            moved += line[j] * here[j]
-        for j in range(m):
-            columns[j] += a[i] * line[j]
-        error += a[i] * abs(mass - 1)
-        total += a[i] * moved
+            columns[j] += part[j]
     for j in range(m):
         error += abs(columns[j] - b[j])
     return error, total
@@ -305,8 +352,7 @@ def _first_guess(cost: Any, b: Any, rate: Any, f: Any, g: Any, warm: bool) -> No
                 low[j] = here[j] if here[j] < low[j] else low[j]
         for j in range(m):
             g[j] = rate * low[j]
-    for j in range(m):
-        shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -np.inf
+    _shift(b, g, shift)
     for i in range(n):
         f[i] = -_top(cost[i], shift, rate)
 
@@ -346,7 +392,7 @@ def _solve(
     error = total = np.inf
     for _ in range(FRESH_STARTS):
         sweeps += _iterate(cost, a, b, rate, f, g, kernel, target, limit - sweeps)
-        error, total = _measure(cost, a, b, rate, f, g, kernel[0])
+        error, total = _measure(cost, a, b, rate, f, g, kernel)
         if error <= tolerance or sweeps >= limit:
             break
         target /= 2
@@ -381,7 +427,9 @@ def stream_rows(cost: Any, a: Any, shift: Any, rate: Any, f: Any, columns: Any, 
     for i in range(cost.shape[0]):
         here, mass, moved = cost[i], 0.0, 0.0
         own = -_top(here, shift, rate)
-        _fill(here, shift, rate, cost.dtype.type(own), line)
+        for j in range(line.shape[0]):
+            line[j] = cost.dtype.type(own) + shift[j] - rate * here[j]
+        _exp_all(line)
         for j in range(line.shape[0]):
             mass += line[j]
             moved += line[j] * here[j]
