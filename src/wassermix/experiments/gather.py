@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 import wassermix
 from wassermix.certify import read_log
@@ -132,15 +133,25 @@ def _certified(radii: Values, radius: float) -> Values:
 
 
 def paired_difference(first: Values, second: Values) -> dict[str, float]:
-    """Mean of ``first - second`` with its 95% interval, over images after averaging over seeds.
+    """Mean of ``first - second`` with its 95% interval; both are ``(seeds, images)``.
 
-    ``first`` and ``second`` are ``(seeds, images)``; the standard error is that of the images' mean
-    differences, so it speaks of these trained networks on another draw of images; ``seed_sd`` is the spread
-    of the mean difference over seeds.
+    Two things could have come out otherwise, and their variances add up: which images were drawn (their mean
+    differences over seeds) and, with more than one seed, how training went (``seed_sd``, the spread of the
+    mean difference over seeds); the quantile is Student's with Welch's degrees of freedom. With one seed the
+    interval speaks of these two networks only.
     """
-    difference = (first - second).mean(axis=0)
-    mean, error = float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
-    by_seed = (first - second).mean(axis=1)
-    spread = float(by_seed.std(ddof=1)) if len(by_seed) > 1 else float("nan")
-    result = {"mean": mean, "low": mean - 1.96 * error, "high": mean + 1.96 * error}
-    return result if np.isnan(spread) else {**result, "seed_sd": spread}
+    gaps = first - second
+    parts = [_mean_variance(gaps.mean(axis=0))]
+    if len(gaps) > 1:
+        parts.append(_mean_variance(gaps.mean(axis=1)))
+    variance = sum(part for part, _ in parts)
+    freedom = variance**2 / max(sum(part**2 / (count - 1) for part, count in parts), 1e-300)
+    half = float(stats.t.ppf(0.975, max(freedom, 1.0)) * variance**0.5)
+    mean = float(gaps.mean())
+    found = {"mean": mean, "low": mean - half, "high": mean + half}
+    return found if len(gaps) == 1 else {**found, "seed_sd": float(gaps.mean(axis=1).std(ddof=1))}
+
+
+def _mean_variance(values: Values) -> tuple[float, int]:
+    """The estimated variance of the mean of ``values``, and how many there are."""
+    return float(values.var(ddof=1) / len(values)), len(values)

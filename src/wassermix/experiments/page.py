@@ -80,7 +80,7 @@ def _paired(record: dict[str, Any]) -> Iterator[str]:
     rows = record["against_control"]
     if not rows:
         return
-    yield f"Average radius against `{record['control']}` on the same images and seeds:"
+    yield f"Average radius against `{record['control']}` on the same images and seeds (intervals over both):"
     yield ""
     yield _line(["row", "difference", "95% interval", "sd over seeds"])
     yield _line(["---"] * 4)

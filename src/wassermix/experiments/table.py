@@ -112,4 +112,6 @@ def load_table(name: str) -> Table:
         raise InputError(f"table '{name}' is not well formed: {error}") from error
     if table.control not in table.rows:
         raise InputError(f"table '{name}': the control '{table.control}' is not one of its rows")
+    if any("," in row for row in table.rows):
+        raise InputError(f"table '{name}': a row's name holds a comma, but --rows splits names at commas")
     return table
