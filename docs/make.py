@@ -109,6 +109,10 @@ def results_page() -> str:
         "## Speed",
         "",
         *speed_table(),
+        "",
+        *augment_table(),
+        "",
+        *overhead_table(),
     ]
     return "\n".join(parts) + "\n"
 
@@ -130,6 +134,53 @@ def speed_table() -> list[str]:
         votes = [f"{row[f'certify_{side}']:.0f}" for side in ("ours", "bare")]
         ratios = [f"{row[f'{what}_ratio']:.2f}x" for what in ("training", "certify")]
         lines.append(f"| {row['threads']} | {' | '.join([*training, ratios[0], *votes, ratios[1]])} |")
+    return lines
+
+
+def augment_table() -> list[str]:
+    """What geodesic augmentation costs, from its benchmark."""
+    record = json.loads((RESULTS / "augment.json").read_text())
+    training, refresh, agreement = record["training"], record["refresh"], record["agreement"]
+    lines = [
+        f"`python -m benchmarks augment`: {record['machine']['images']} digits, LeNet, one thread. An epoch "
+        f"on as many augmented samples as real ones takes {training['augment_ratio']:.2f}x the time of "
+        f"equally many updates on real ones alone, with the smoothness term "
+        f"{training['augment_and_smooth_ratio']:.2f}x. Searching a quarter of each pair finds the time of "
+        f"the full search in {100 * agreement['same_time']:.0f}% of the cases and is off by "
+        f"{agreement['mean_difference_of_t']:.3f} in t on average. A stored set takes "
+        f"{record['memory']['bytes_a_pixel']:.2f} bytes a pixel. Where a refresh spends its time:",
+        "",
+        "| part | seconds | of the refresh |",
+        "|---|---|---|",
+    ]
+    for part, words in REFRESH_PARTS.items():
+        lines.append(f"| {words} | {refresh[part]:.1f} | {100 * refresh[part] / refresh['whole']:.0f}% |")
+    return lines
+
+
+REFRESH_PARTS = {
+    "transport": "solving the transport problems",
+    "search": "searching the worst time",
+    "decode_and_store": "drawing pairs, decoding, storing",
+    "whole": "all",
+}
+
+
+def overhead_table() -> list[str]:
+    """What the loop costs each method beyond its own passes."""
+    record = json.loads((RESULTS / "overhead.json").read_text())
+    lines = [
+        f"`python -m benchmarks overhead`: time of an update against its passes x a bare pass (batches of "
+        f"{record['batch']}, one thread). A pass for the gradient of inputs is not a pass for that of "
+        "weights; the last column prices each by its kind.",
+        "",
+        "| method | passes an image | of them for inputs | time, all passes alike | by kind |",
+        "|---|---|---|---|---|",
+    ]
+    for row in record["rows"]:
+        counts = [f"{row[key]:g}" for key in ("passes", "attack_passes")]
+        ratios = [f"{row[key]:.2f}x" for key in ("overhead", "overhead_by_kind")]
+        lines.append(f"| {' | '.join([row['method'], *counts, *ratios])} |")
     return lines
 
 

@@ -287,6 +287,7 @@ def reproduce(
     table: Annotated[
         str | None, typer.Argument(help="a table's name or YAML file; without it, lists them")
     ] = None,
+    scale: Annotated[str, typer.Option(help="reduced (for two cores) or paper")] = "reduced",
     rows: Annotated[str | None, typer.Option(help="only these rows, with commas")] = None,
     out: Annotated[Path, typer.Option(help="where the runs go")] = Path("runs"),
     results: Annotated[Path, typer.Option(help="where the finished table goes")] = Path("results"),
@@ -297,7 +298,7 @@ def reproduce(
     if table is None:
         list_tables()
         return
-    run_reproduce(table, rows=rows.split(",") if rows else None, out=out, results=results)
+    run_reproduce(table, rows=rows.split(",") if rows else None, out=out, results=results, scale=scale)
 
 
 @app.command()

@@ -44,8 +44,24 @@ def test_the_controls_take_equal_updates(name: str) -> None:
     assert updates["gaussian"] is not None
 
 
+@pytest.mark.parametrize("name", ["controls-60000", "equal-compute", "table-1", "colour"])
+def test_at_paper_scale_every_row_trains_as_its_paper_says(name: str) -> None:
+    reduced, table = load_table(name), load_table(name).at_paper_scale()
+    assert table.rows.keys() == reduced.rows.keys()
+    for row in table.rows:
+        config = table.config(row, 0)
+        assert (config.budget, config.updates) == (None, None)
+        assert config.epochs >= 90
+    assert table.certify is None or table.certify.n == 100_000
+
+
+def test_a_table_with_one_scale_says_so() -> None:
+    with pytest.raises(InputError, match="one scale only"):
+        load_table("smoothness-weight").at_paper_scale()
+
+
 def test_settings_are_chosen_on_held_out_samples_only() -> None:
-    assert load_table("smoothness-weight").split == "holdout"
+    assert all(load_table(name).split == "holdout" for name in ("smoothness-weight", "geodesic-forms"))
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,10 @@ from wassermix.recipes import load_recipe
 __all__ = ["AttackPlan", "CertifyPlan", "Table", "load_table", "table_names"]
 
 
+LENGTHS = ("batch_size", "epochs", "updates", "budget")
+"""What a reduced table overrides to be short; at paper scale the recipes say it."""
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -85,9 +89,27 @@ class Table(_Strict):
         own = {key: value for key, value in self.rows[row].items() if key != "recipe"}
         return build_config(load_recipe(recipe), {**self.common, **own, "seed": seed})
 
+    def at_paper_scale(self) -> Table:
+        """The same rows by the recipes at paper scale, to their full length, certified with n = 100,000."""
+        if "/reduced/" not in self.recipe:
+            raise InputError(f"recipe '{self.recipe}' has one scale only; leave --scale out")
+        rows = {row: _full_length(own) for row, own in self.rows.items()}
+        certify = None if self.certify is None else self.certify.model_copy(update={"n": 100_000})
+        changed = {"recipe": _full_recipe(self.recipe), "common": _full_length(self.common)}
+        return self.model_copy(update={**changed, "rows": rows, "certify": certify})
+
     def seeds_of(self, row: str) -> tuple[int, ...]:
         """The seeds that a row is trained with."""
         return self.more_seeds.get(row, self.seeds)
+
+
+def _full_recipe(name: str) -> str:
+    return name.replace("/reduced/", "/")
+
+
+def _full_length(overrides: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in overrides.items() if key not in LENGTHS}
+    return {**kept, "recipe": _full_recipe(kept["recipe"])} if "recipe" in kept else kept
 
 
 def table_names() -> list[str]:
