@@ -264,7 +264,6 @@ def compare_tables(bits: list[np.ndarray], grid: GridRule, sigma: float) -> dict
         "saving": (N + 100) / float(draws.mean()),
         "grid": table,
         "fixed_at_most": best,
-        "largest_fall": max(b - a for a, b in zip(table, best)),
     }
 
 
