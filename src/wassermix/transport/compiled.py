@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
 import torch
 
-from wassermix.transport.cost import MatrixCost
+from wassermix.transport.cost import PointCost
+from wassermix.transport.jit import available
 from wassermix.transport.problem import Problem, Solution
 
-__all__ = ["available", "solve_compiled", "warm_up"]
+__all__ = ["solve_compiled", "warm_up"]
 
 FINE = 5e-6  # below this tolerance the rounding of a float32 kernel would show
 CACHE = 2**20  # bytes of cost matrices made at a time
 WORTH_A_THREAD = 2**21  # matrix entries: some milliseconds of work, against 0.1 ms to start threads
-
-
-@cache
-def available() -> bool:
-    """Whether Numba can be imported."""
-    return find_spec("numba") is not None
 
 
 def warm_up() -> None:
@@ -35,11 +28,12 @@ def warm_up() -> None:
     """
     if not available():
         return
-    weights = torch.full((1, 4), 0.25, dtype=torch.float64)
+    weights, eps = torch.full((1, 4), 0.25, dtype=torch.float64), torch.ones(1, dtype=torch.float64)
+    z = torch.rand(1, 4, 2, generator=torch.Generator().manual_seed(0))
     for tolerance, scale in ((1e-3, 1.0), (1e-4, 1e5), (1e-7, 1.0)):  # the three precisions in use
-        cost = MatrixCost(scale * torch.rand(1, 4, 4, generator=torch.Generator().manual_seed(0)))
-        eps = torch.ones(1, dtype=torch.float64)
-        solve_compiled(Problem(cost, weights, weights, eps, None, None, tolerance, 5))
+        solve_compiled(
+            Problem(PointCost(scale * z, -scale * z), weights, weights, eps, None, None, tolerance, 5)
+        )
 
 
 def precision(problem: Problem) -> tuple[torch.dtype, type[np.floating]]:
@@ -54,12 +48,12 @@ def solve_compiled(problem: Problem) -> Solution:
     cost_type, kernel_type = precision(problem)
     (count, n), (_, m) = problem.a.shape, problem.b.shape
     a, b = problem.a.contiguous().numpy(), problem.b.contiguous().numpy()
-    rates = problem.eps.reciprocal().numpy()
-    f, g, out = np.empty((count, n)), np.empty((count, m)), np.empty((count, 3))
+    eps, warm = problem.eps.contiguous().numpy(), problem.start is not None
+    f, g, sweeps = np.empty((count, n)), np.empty((count, m)), np.empty(count, np.int64)
+    error, cost = np.empty(count), np.empty(count)
     if problem.start is not None:
-        g[:] = (problem.start / problem.eps[:, None]).numpy()
-    warm, together = problem.start is not None, max(1, CACHE // (n * m * cost_type.itemsize))
-    problem.cost.block(slice(0, 1), cost_type)  # what blocks share is made now, by one thread
+        g[:] = problem.start.numpy()
+    matrices, together = problem.cost.matrices(cost_type), max(1, CACHE // (n * m * cost_type.itemsize))
 
     def run(which: slice) -> None:
         from wassermix.transport.kernels import solve_run
@@ -67,16 +61,13 @@ def solve_compiled(problem: Problem) -> Solution:
         kernel = np.empty((n, m), kernel_type)
         for start in range(which.start, which.stop, together):
             some = slice(start, min(start + together, which.stop))
-            costs = problem.cost.block(dtype=cost_type, which=some).contiguous().numpy()
             solve_run(
-                costs, a[some], b[some], rates[some], f[some], g[some], kernel, out[some],
-                problem.tolerance, problem.max_iterations, warm,
+                matrices(some).contiguous().numpy(), a[some], b[some], eps[some], kernel, f[some], g[some],
+                sweeps[some], error[some], cost[some], problem.tolerance, problem.max_iterations, warm,
             )  # fmt: skip
 
     _in_threads(run, count, entries=count * n * m)
-    eps = problem.eps[:, None]
-    sweeps, error, cost = torch.from_numpy(out).unbind(-1)
-    return Solution(torch.from_numpy(f) * eps, torch.from_numpy(g) * eps, sweeps.long(), error, cost)
+    return Solution(*(torch.from_numpy(part) for part in (f, g, sweeps, error, cost)))
 
 
 def _in_threads(run: Callable[[slice], None], count: int, *, entries: int) -> None:

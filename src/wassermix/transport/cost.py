@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from wassermix.errors import InputError
+from wassermix.transport.factors import Factors
 
 __all__ = ["Cost", "MatrixCost", "PointCost", "joint_points", "squared_distances"]
 
@@ -40,17 +42,20 @@ class Cost(Protocol):
     def check(self) -> None:
         """Refuse numbers that no solver could work with."""
 
-    def block(self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL) -> Tensor:
-        """The chosen rows of the cost matrix, ``(..., rows, m)``, without gradient.
+    def block(self, rows: slice = ALL, dtype: torch.dtype = torch.float64) -> Tensor:
+        """The chosen rows of the cost matrix, ``(..., rows, m)``, without gradient."""
 
-        ``which`` picks problems from a batch of one dimension.
+    def matrices(self, dtype: torch.dtype) -> Callable[[slice], Tensor]:
+        """From a batch of one dimension, a function that makes the cost matrices of some problems.
+
+        What they share is made now: threads may call the function side by side.
         """
 
     def bound(self) -> Tensor:
         """A number that no entry exceeds in size, ``(...)``."""
 
-    def mean(self, a: Tensor, b: Tensor) -> Tensor:
-        """``sum_ij a_i b_j C_ij``: the cost of moving without any plan, ``(...)``."""
+    def mean(self, a: Tensor | None, b: Tensor | None) -> Tensor:
+        """``sum_ij a_i b_j C_ij``: the cost of moving without any plan, ``(...)``; both None: uniform."""
 
     def moved(self, plan: PlanProduct) -> Tensor:
         """A number whose gradient is that of ``<P, C>`` at a fixed plan ``P``, ``(...)``."""
@@ -88,35 +93,8 @@ def squared_distances(z0: Tensor, z1: Tensor) -> Tensor:
 
     Both clouds are first moved to the middle of ``z1``, so that an offset they share costs no digits.
     """
-    left, right = _factors(_Centred.of(z0, z1, torch.promote_types(z0.dtype, z1.dtype)))
-    return (left @ right.mT).clamp_min(0)
-
-
-class _Centred(NamedTuple):
-    """Two clouds around the middle of the second, and their squared distances from it."""
-
-    x0: Tensor
-    x1: Tensor
-    norms0: Tensor
-    norms1: Tensor
-
-    @classmethod
-    def of(cls, z0: Tensor, z1: Tensor, dtype: torch.dtype) -> _Centred:
-        z0, z1 = z0.to(dtype), z1.to(dtype)
-        middle = z1.detach().mean(-2, keepdim=True)
-        x0, x1 = z0 - middle, z1 - middle
-        return cls(x0, x1, x0.square().sum(-1), x1.square().sum(-1))
-
-    def usual(self) -> bool:
-        """Whether float32 holds the squares without overflow or underflow."""
-        return 1e-30 < float(torch.maximum(self.norms0.amax(), self.norms1.amax())) < 1e30
-
-
-def _factors(parts: _Centred) -> tuple[Tensor, Tensor]:
-    """``[x0, |x0|^2, 1]`` and ``[-2 x1, 1, |x1|^2]``: their product is the matrix of squared distances."""
-    x0, x1, n0, n1 = parts
-    n0, n1 = n0.unsqueeze(-1), n1.unsqueeze(-1)
-    return torch.cat([x0, n0, torch.ones_like(n0)], -1), torch.cat([-2 * x1, torch.ones_like(n1), n1], -1)
+    parts = Factors.of(z0, z1, torch.promote_types(z0.dtype, z1.dtype))
+    return (parts.left @ parts.right.mT).clamp_min(0)
 
 
 def joint_points(z: Tensor, labels: Tensor, label_weight: float, num_classes: int) -> Tensor:
@@ -156,10 +134,13 @@ class PointCost:
             )
 
     @cached_property
-    def _centred(self) -> _Centred:
-        if self.dtype == torch.float32 and (parts := _Centred.of(self.z0, self.z1, torch.float32)).usual():
-            return parts
-        return _Centred.of(self.z0, self.z1, torch.float64)
+    def _factors(self) -> Factors:
+        """In the type of the points, or in float64 where squares in float32 over- or underflow."""
+        if self.dtype == torch.float32:
+            parts = Factors.of(self.z0, self.z1, torch.float32)
+            if 1e-30 < float(parts.bound.max()) < 1e30:
+                return parts
+        return Factors.of(self.z0, self.z1, torch.float64)
 
     @cached_property
     def _products(self) -> dict[torch.dtype, tuple[Tensor, Tensor]]:
@@ -167,10 +148,10 @@ class PointCost:
 
     def _product(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         if dtype not in self._products:
-            same = self._centred.x0.dtype == dtype
-            parts = self._centred if same else _Centred.of(self.z0, self.z1, torch.float64)
-            left, right = _factors(_Centred(*(part.detach() for part in parts)))
-            self._products[dtype] = left.to(dtype), right.to(dtype)
+            parts = self._factors
+            if parts.left.dtype != dtype:
+                parts = Factors.of(self.z0, self.z1, torch.float64)
+            self._products[dtype] = parts.left.detach().to(dtype), parts.right.detach().to(dtype).mT
         return self._products[dtype]
 
     def check(self) -> None:
@@ -208,39 +189,36 @@ class PointCost:
         """The type of the points; half precision becomes float32."""
         return torch.promote_types(torch.promote_types(self.z0.dtype, self.z1.dtype), torch.float32)
 
-    def block(self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL) -> Tensor:
+    def block(self, rows: slice = ALL, dtype: torch.dtype = torch.float64) -> Tensor:
         """The chosen rows of the cost matrix, ``(..., rows, m)``, without gradient."""
         left, right = self._product(dtype)
-        if which != ALL:
-            left, right = left[which], right[which]
-        cost = (left[..., rows, :] @ right.mT).clamp_min_(0)
-        return cost if which != ALL else cost.expand(*self.batch, *cost.shape[-2:])
+        cost = (left[..., rows, :] @ right).clamp_min_(0)
+        return cost.expand(*self.batch, *cost.shape[-2:])
+
+    def matrices(self, dtype: torch.dtype) -> Callable[[slice], Tensor]:
+        """A function that makes the cost matrices of some problems."""
+        left, right = self._product(dtype)
+        return lambda which: torch.bmm(left[which], right[which]).clamp_min_(0)
 
     def bound(self) -> Tensor:
         """``(|x0| + |x1|)^2`` of the points farthest from the middle."""
-        return self._bound
+        return self._factors.bound
 
-    @cached_property
-    def _bound(self) -> Tensor:
-        n0, n1 = (norms.detach().amax(-1).double() for norms in self._centred[2:])
-        return (n0.sqrt() + n1.sqrt()).square().expand(self.batch)
-
-    def mean(self, a: Tensor, b: Tensor) -> Tensor:
+    def mean(self, a: Tensor | None, b: Tensor | None) -> Tensor:
         """``sum_ij a_i b_j C_ij`` from the moments of both clouds: no matrix is made."""
-        x0, x1, n0, n1 = self._centred
-        squares = (a * n0).sum(-1) * b.sum(-1) + (b * n1).sum(-1) * a.sum(-1)
-        middles = (a.to(x0.dtype).unsqueeze(-2) @ x0) * (b.to(x1.dtype).unsqueeze(-2) @ x1)
-        return (squares - 2 * middles.sum((-1, -2))).clamp_min(0)
+        left, right, _, mean = self._factors
+        if a is None or b is None:
+            if not self.requires_grad:
+                return mean
+            a, b = (torch.full_like(x[..., 0].detach(), 1 / x.shape[-2]) for x in (left, right))
+        moments = (a.to(left.dtype).unsqueeze(-2) @ left) * (b.to(right.dtype).unsqueeze(-2) @ right)
+        return moments.double().sum((-1, -2)).clamp_min(0)
 
     def moved(self, plan: PlanProduct) -> Tensor:
-        """``<r, |x|^2> + <c, |y|^2> - 2 <x, P y> - 2 <y, P^T x>`` with the products held fixed."""
-        x0, x1, n0, n1 = _Centred.of(self.z0, self.z1, torch.float64)
-        r, c = plan.times(torch.ones_like(x1[..., :1])), plan.turned_times(torch.ones_like(x0[..., :1]))
-        squares = (r.squeeze(-1) * n0).sum(-1) + (c.squeeze(-1) * n1).sum(-1)
-        cross = (x0 * plan.times(x1.detach())).sum((-1, -2)) + (x1 * plan.turned_times(x0.detach())).sum(
-            (-1, -2)
-        )
-        return squares - 2 * cross
+        """``<P, left right^T>``, where ``P`` and one of the factors are held fixed in turn."""
+        left, right, _, _ = Factors.of(self.z0, self.z1, torch.float64)
+        to_left, to_right = plan.times(right.detach()), plan.turned_times(left.detach())
+        return (left * to_left).sum((-1, -2)) + (right * to_right).sum((-1, -2))
 
     def transposed(self) -> PointCost:
         """The same cost seen from the targets."""
@@ -248,6 +226,8 @@ class PointCost:
 
     def flat(self) -> PointCost:
         """The same problems in one batch dimension."""
+        if self.z0.dim() == self.z1.dim() == 2:
+            return PointCost(self.z0.detach()[None], self.z1.detach()[None])
         if self.z0.dim() == 3 and self.z0.shape[0] == self.z1.shape[0] and not self.requires_grad:
             return self
         z0, z1 = (z.detach().expand(*self.batch, *z.shape[-2:]) for z in (self.z0, self.z1))
@@ -306,17 +286,27 @@ class MatrixCost:
         """The type of the matrix; half precision becomes float32."""
         return torch.promote_types(self.values.dtype, torch.float32)
 
-    def block(self, rows: slice = ALL, dtype: torch.dtype = torch.float64, *, which: slice = ALL) -> Tensor:
+    def block(self, rows: slice = ALL, dtype: torch.dtype = torch.float64) -> Tensor:
         """The chosen rows, ``(..., rows, m)``, without gradient."""
-        values = self.values.detach() if which == ALL else self.values.detach()[which]
-        return values[..., rows, :].to(dtype)
+        return self.values.detach()[..., rows, :].to(dtype)
+
+    def matrices(self, dtype: torch.dtype) -> Callable[[slice], Tensor]:
+        """A function that gives the cost matrices of some problems."""
+        values = self.values.detach()
+        return lambda which: values[which].to(dtype)
 
     def bound(self) -> Tensor:
         """The largest entry in size."""
+        return self._bound
+
+    @cached_property
+    def _bound(self) -> Tensor:
         return self.values.detach().abs().amax((-1, -2)).double()
 
-    def mean(self, a: Tensor, b: Tensor) -> Tensor:
+    def mean(self, a: Tensor | None, b: Tensor | None) -> Tensor:
         """``sum_ij a_i b_j C_ij``."""
+        if a is None or b is None:
+            return self.values.double().mean((-1, -2))
         return ((self.values.double() @ b.unsqueeze(-1)).squeeze(-1) * a).sum(-1)
 
     def moved(self, plan: PlanProduct) -> Tensor:

@@ -1,13 +1,13 @@
-"""How functions are compiled for the CPU."""
+"""How functions are compiled for the CPU, and whether they can be."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
-from numba import njit
-
-__all__ = ["EXACT", "FAST", "compiled"]
+__all__ = ["EXACT", "FAST", "available", "compiled"]
 
 # Sums may be reordered and products fused; infinities, NaN and denormals keep their meaning.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -15,8 +15,15 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 EXACT = {"contract"}
 
 
+@cache
+def available() -> bool:
+    """Whether Numba can be imported."""
+    return find_spec("numba") is not None
+
+
 def compiled(flags: set[str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """``njit`` without the GIL, cached on disk where some folder can be written."""
+    from numba import njit
 
     def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
         try:

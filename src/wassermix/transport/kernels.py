@@ -25,6 +25,8 @@ ABSORB = 25.0  # how far g may move, in units of entropy, before the kernel is b
 MEMORY = 6  # points that Anderson acceleration mixes
 RIDGE = 1e-12
 IN_CACHE = 2**13  # matrix entries
+PATIENCE = 2000  # sweeps after which a solve starts again from larger entropies
+DESCENT = 64  # times the entropy: where it starts then
 FRESH_STARTS = 6  # how often a solve may go on after its recomputed error was above the tolerance
 
 
@@ -53,18 +55,9 @@ def _exp64(x: Any) -> Any:
     shifted = x * 1.4426950408889634 + 6755399441055744.0
     n = shifted - 6755399441055744.0
     r = x - n * 6.93145751953125e-1 - n * 1.42860682030941723212e-6
-    p = 1.0 / 39916800
-    p = p * r + 1.0 / 3628800
-    p = p * r + 1.0 / 362880
-    p = p * r + 1.0 / 40320
-    p = p * r + 1.0 / 5040
-    p = p * r + 1.0 / 720
-    p = p * r + 1.0 / 120
-    p = p * r + 1.0 / 24
-    p = p * r + 1.0 / 6
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
+    p = ((r / 39916800 + 1.0 / 3628800) * r + 1.0 / 362880) * r + 1.0 / 40320
+    p = (((p * r + 1.0 / 5040) * r + 1.0 / 720) * r + 1.0 / 120) * r + 1.0 / 24
+    p = (((p * r + 1.0 / 6) * r + 0.5) * r + 1.0) * r + 1.0
     bits = np.float64(p).view(np.int64) + (np.float64(shifted).view(np.int64) << 52)
     return np.int64(bits).view(np.float64)
 
@@ -77,16 +70,9 @@ def _log(x: Any) -> Any:
     mantissa = np.int64(bits - (k << 52)).view(np.float64)  # in [sqrt 1/2, sqrt 2)
     s = (mantissa - 1.0) / (mantissa + 1.0)
     z = s * s
-    p = 2.0 / 19
-    p = p * z + 2.0 / 17
-    p = p * z + 2.0 / 15
-    p = p * z + 2.0 / 13
-    p = p * z + 2.0 / 11
-    p = p * z + 2.0 / 9
-    p = p * z + 2.0 / 7
-    p = p * z + 2.0 / 5
-    p = p * z + 2.0 / 3
-    p = p * z + 2.0
+    p = ((z * (2.0 / 19) + 2.0 / 17) * z + 2.0 / 15) * z + 2.0 / 13
+    p = ((p * z + 2.0 / 11) * z + 2.0 / 9) * z + 2.0 / 7
+    p = ((p * z + 2.0 / 5) * z + 2.0 / 3) * z + 2.0
     return s * p + k * 0.6931471805599453
 
 
@@ -247,7 +233,7 @@ def _near(x: Any, y: Any) -> bool:
     count = 0
     for j in range(x.shape[0]):
         count += 1 if abs(x[j] - y[j]) <= ABSORB else 0
-    return count == x.shape[0]
+    return bool(count == x.shape[0])
 
 
 @compiled(FAST)
@@ -374,47 +360,64 @@ def _extend(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any) -> None:
 
 
 @compiled(FAST)
+def _descend(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any, kernel: Any, limit: int) -> int:
+    """Come down to ``rate`` from larger entropies, each solved roughly, in at most ``limit`` sweeps each."""
+    sweeps, share = 0, DESCENT
+    while share > 1:
+        there = cost.dtype.type(rate / share)
+        _first_guess(cost, b, there, f, g, share < DESCENT)
+        sweeps += _iterate(cost, a, b, there, f, g, kernel, 1e-2, limit)
+        for j in range(g.shape[0]):
+            g[j] *= 2
+        share //= 2
+    _first_guess(cost, b, rate, f, g, True)
+    return sweeps
+
+
+@compiled(FAST)
 def _solve(
-    cost: Any,
-    a: Any,
-    b: Any,
-    rate: Any,
-    f: Any,
-    g: Any,
-    kernel: Any,
-    tolerance: float,
-    limit: int,
-    warm: bool,
-) -> tuple[int, float, float]:
+    cost: Any, a: Any, b: Any, rate: Any, kernel: Any, f: Any, g: Any,
+    tolerance: float, limit: int, warm: bool,
+) -> tuple[int, float, float]:  # fmt: skip
     """Solve one problem: sweeps made, L1 error, ``<P, C>``; the potentials are left in ``f`` and ``g``."""
     _first_guess(cost, b, rate, f, g, warm)
-    sweeps, target = 0, 0.98 * tolerance
+    sweeps, target, until = 0, 0.98 * tolerance, PATIENCE if limit >= 2 * PATIENCE else limit
     error = total = np.inf
     for _ in range(FRESH_STARTS):
-        sweeps += _iterate(cost, a, b, rate, f, g, kernel, target, limit - sweeps)
+        sweeps += _iterate(cost, a, b, rate, f, g, kernel, target, until - sweeps)
         error, total = _measure(cost, a, b, rate, f, g, kernel)
         if error <= tolerance or sweeps >= limit:
             break
-        target /= 2
+        if sweeps >= until:
+            sweeps += _descend(cost, a, b, rate, f, g, kernel, PATIENCE // 8)
+            until = limit
+        else:
+            target /= 2
     _extend(cost, a, b, rate, f, g)
     return sweeps, error, total
 
 
 @compiled(FAST)
 def solve_run(
-    costs: Any, a: Any, b: Any, rates: Any, f: Any, g: Any, kernel: Any, out: Any,
+    costs: Any, a: Any, b: Any, eps: Any, kernel: Any, f: Any, g: Any, sweeps: Any, error: Any, total: Any,
     tolerance: float, limit: int, warm: bool,
 ) -> None:  # fmt: skip
     """Solve the problems ``costs (p, n, m)`` one after the other in the workspace ``kernel (n, m)``.
 
-    ``f (p, n)`` and ``g (p, m)`` receive the potentials in units of entropy; ``out (p, 3)`` the sweeps, the
-    L1 error and ``<P, C>``. With ``warm``, ``g`` holds the start.
+    ``f (p, n)`` and ``g (p, m)`` receive the potentials in units of cost, ``sweeps``, ``error`` and ``total``
+    ``(p,)`` the sweeps, the L1 error and ``<P, C>``. With ``warm``, ``g`` holds the start.
     """
     for k in range(costs.shape[0]):
-        rate = costs.dtype.type(rates[k])
-        out[k, 0], out[k, 1], out[k, 2] = _solve(
-            costs[k], a[k], b[k], rate, f[k], g[k], kernel, tolerance, limit, warm
+        rate = costs.dtype.type(1 / eps[k])
+        for j in range(g.shape[1] if warm else 0):
+            g[k, j] /= eps[k]
+        sweeps[k], error[k], total[k] = _solve(
+            costs[k], a[k], b[k], rate, kernel, f[k], g[k], tolerance, limit, warm
         )
+        for i in range(f.shape[1]):
+            f[k, i] *= eps[k]
+        for j in range(g.shape[1]):
+            g[k, j] *= eps[k]
 
 
 @compiled(FAST)

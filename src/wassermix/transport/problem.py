@@ -49,8 +49,8 @@ class Problem:
     def fits_float32(self) -> bool:
         """Whether float32 costs are good for the tolerance: their rounding moves exponents ``C / eps``."""
         bound = self.cost.bound()
-        largest = float(bound.max())
-        return 1e-30 < largest < 1e30 and float((bound / self.eps).max()) * 2.0**-24 < self.tolerance / 4
+        exponent = float((bound / self.eps).max())
+        return exponent * 2.0**-24 < self.tolerance / 4 and 1e-30 < float(bound.max()) < 1e30
 
 
 @dataclass(frozen=True)
@@ -88,23 +88,28 @@ def normalised_weights(
     return weights / total if normalise else weights
 
 
-def epsilon(entropy: float | Tensor, cost: Cost, mean: Tensor, *, absolute: bool) -> Tensor:
-    """Sinkhorn's epsilon in units of cost, one for each problem, float64 ``(...)``."""
-    scale = torch.as_tensor(entropy, dtype=torch.float64, device=mean.device)
-    if not bool(((scale > 0) & scale.isfinite()).all()):
+def epsilon(entropy: float | Tensor, mean: Tensor, largest: Tensor, *, absolute: bool) -> Tensor:
+    """Sinkhorn's epsilon in units of cost, one for each problem, float64 ``(p,)``.
+
+    ``entropy`` is a number or ``(p,)``; ``mean`` and ``largest`` are the mean and the largest cost, ``(p,)``.
+    """
+    valid = (entropy > 0) & (entropy < torch.inf)
+    if not bool(valid.all() if isinstance(valid, Tensor) else valid):
         raise InputError(f"entropy: got {entropy}; expected a positive finite number (or use solve_exact)")
-    largest = cost.bound()
-    if not absolute:
-        if bool((mean < 0).any()):
-            raise InputError(
-                "cost: its mean is negative, so entropy cannot be a share of it; use absolute=True"
-            )
-        nothing = mean <= 1e-12 * largest  # to move: only points without weight are apart, if any
-        scale = scale * torch.where(nothing, torch.where(largest > 0, largest, 1.0), mean)
-    scale = scale.expand(mean.shape)
-    if not bool((largest <= MOST_DIGITS * scale.detach()).all()):
+    eps = entropy * (torch.ones_like(mean) if absolute else _unit(mean, largest))
+    if not float((largest / eps.detach()).max()) <= MOST_DIGITS:
         raise InputError(
-            f"entropy: {float((scale / largest).min()):.2g} of the largest cost leaves the plan no digits of "
+            f"entropy: {float((eps / largest).min()):.2g} of the largest cost leaves the plan no digits of "
             "float64; raise it, or use solve_exact"
         )
-    return scale
+    return eps
+
+
+def _unit(mean: Tensor, largest: Tensor) -> Tensor:
+    """What entropy is a share of: the mean cost, or the largest where the mean vanishes."""
+    least = 1e-12  # below, only points without weight are apart, if any
+    if float((mean.detach() / largest).min()) > least:
+        return mean
+    if bool((mean < 0).any()):
+        raise InputError("cost: its mean is negative, so entropy cannot be a share of it; use absolute=True")
+    return torch.where(mean <= least * largest, torch.where(largest > 0, largest, 1.0), mean)

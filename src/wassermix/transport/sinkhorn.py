@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 from wassermix.errors import InputError
-from wassermix.transport.compiled import available, solve_compiled
+from wassermix.transport.compiled import solve_compiled
 from wassermix.transport.cost import Cost, MatrixCost, PointCost, joint_points
 from wassermix.transport.coupling import Coupling
 from wassermix.transport.dense import solve_dense
+from wassermix.transport.jit import available
 from wassermix.transport.problem import Problem, Solution, epsilon, normalised_weights
 from wassermix.transport.streaming import solve_streaming
 
@@ -73,32 +74,40 @@ class Sinkhorn:
         start: Coupling | Tensor | None = None,
     ) -> Coupling:
         """As :meth:`solve`, leaving the warning about convergence to the caller."""
-        flat, (n, m) = cost.flat(), cost.size
-        cost.check()
+        flat, (n, m), batch = cost.flat(), cost.size, cost.batch
+        flat.check()
         strict = self.relax is None
         a = normalised_weights(weights0, "weights0", cost, count=n, normalise=strict)
         b = normalised_weights(weights1, "weights1", cost, count=m, normalise=strict)
-        mean = cost.mean(a, b)
+        even = weights0 is weights1 is None and not cost.requires_grad
+        mean = flat.mean(None, None) if even else cost.mean(a, b).reshape(-1)
         if not strict:
-            mean = mean / (a.sum(-1) * b.sum(-1))
-        eps = epsilon(self.entropy, cost, mean, absolute=self.absolute)
-        rho = None if self.relax is None else epsilon(self.relax, cost, mean.detach(), absolute=self.absolute)
+            mean = mean / (a.sum(-1) * b.sum(-1)).reshape(-1)
+        eps = self._in_units(self.entropy, flat, mean, batch)
+        rho = None if self.relax is None else self._in_units(self.relax, flat, mean.detach(), batch)
         problem = Problem(
             cost=flat,
             a=a.detach().reshape(-1, n),
             b=b.detach().reshape(-1, m),
-            eps=eps.detach().reshape(-1),
-            rho=None if rho is None else rho.reshape(-1),
-            start=_first_guess(start, (*cost.batch, m)),
+            eps=eps.detach(),
+            rho=rho,
+            start=_first_guess(start, (*batch, m)),
             tolerance=self.tolerance,
             max_iterations=self.max_iterations,
         )
         found = self._run(problem)
         return Coupling(
             ground=cost, weights0=a, weights1=b, f=found.f.reshape(a.shape), g=found.g.reshape(b.shape),
-            entropy=eps, cost=found.cost.reshape(cost.batch), marginal_error=found.error.reshape(cost.batch),
-            iterations=found.iterations.reshape(cost.batch), tolerance=self.tolerance, relax=rho,
+            entropy=eps.reshape(batch), cost=found.cost.reshape(batch),
+            marginal_error=found.error.reshape(batch), iterations=found.iterations.reshape(batch),
+            tolerance=self.tolerance, relax=None if rho is None else rho.reshape(batch),
         )  # fmt: skip
+
+    def _in_units(self, entropy: float | Tensor, flat: Cost, mean: Tensor, batch: torch.Size) -> Tensor:
+        """Entropy in units of cost, one number for each problem of ``flat``."""
+        if isinstance(entropy, Tensor):
+            entropy = entropy.to(mean).expand(batch).reshape(-1)
+        return epsilon(entropy, mean, flat.bound(), absolute=self.absolute)
 
     def _run(self, problem: Problem) -> Solution:
         n, m = problem.cost.size
@@ -235,8 +244,8 @@ def sinkhorn_divergence(
 
 def warn_unconverged(couplings: Sequence[Coupling]) -> None:
     """One warning for all problems that missed their tolerance."""
-    missed = sum(int((~coupling.converged).sum()) for coupling in couplings)
-    if missed:
+    if not all(bool(coupling.converged.all()) for coupling in couplings):
+        missed = sum(int((~coupling.converged).sum()) for coupling in couplings)
         count = sum(coupling.converged.numel() for coupling in couplings)
         worst = max(float(coupling.marginal_error.max()) for coupling in couplings)
         warnings.warn(

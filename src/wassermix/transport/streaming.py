@@ -8,7 +8,7 @@ from torch import Tensor
 
 from wassermix.errors import InputError
 from wassermix.transport.anderson import accelerate
-from wassermix.transport.compiled import available
+from wassermix.transport.jit import available
 from wassermix.transport.problem import Problem, Solution
 
 __all__ = ["solve_streaming"]
