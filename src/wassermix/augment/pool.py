@@ -23,6 +23,8 @@ CACHE_BYTES = 2**29
 """Latents are kept in memory up to this size; larger ones are encoded when they are drawn."""
 WATCHED = 2000
 NEARNESS = 4.0
+LEAST_COST = 1e-6
+"""Classes nearer than this share of the largest cost count as equally near."""
 
 
 class Source(Protocol):
@@ -63,6 +65,11 @@ class Pool:
     ) -> None:
         self.latents, self.generator = latents, generator
         y = y.cpu()
+        if len(y) and not 0 <= int(y.min()) <= int(y.max()) < num_classes:
+            raise InputError(
+                f"augment: classes run from {int(y.min())} to {int(y.max())}; expected 0 to num_classes - 1 "
+                f"= {num_classes - 1}"
+            )
         self.rows = [(y == c).nonzero()[:, 0] for c in range(num_classes)]
         self.counts = torch.tensor([len(rows) for rows in self.rows])
         self._left = [rows[:0] for rows in self.rows]
@@ -146,19 +153,27 @@ def confusion_weights(pool: Pool, source: Source, model: Classifier) -> Tensor:
 
 
 def near_weights(pool: Pool, entropy: float) -> Tensor:
-    """Pairs in proportion to ``W2^-8`` between small samples of the classes, so that near ones prevail."""
+    """Pairs in proportion to ``W2^-8`` between small samples of the classes, so that near ones prevail.
+
+    The samples of a class with fewer than the others are counted round.
+    """
     present = pool.present.tolist()
-    size = min(64, int(pool.counts[pool.present].min()))
-    clouds = {c: pool.latents[pool.sample(c, size, "near")] for c in present}
-    weights = torch.zeros(len(pool.counts), len(pool.counts))
+    size = min(64, int(pool.counts.max()))
+    chosen = {c: pool.sample(c, size, "near") for c in present}
+    clouds = {c: pool.latents[rows[torch.arange(size) % len(rows)]] for c, rows in chosen.items()}
+    costs = torch.zeros(len(pool.counts), len(pool.counts))
     for number, c0 in enumerate(present[:-1]):
         others = present[number + 1 :]
         targets = torch.stack([clouds[c] for c in others])
         cost = (
             solve_coupling(clouds[c0].expand_as(targets), targets, entropy, tolerance=1e-2).cost.float().cpu()
         )
-        weights[c0, others] = weights[others, c0] = cost.clamp_min(1e-12) ** -NEARNESS
-    return weights / weights.max()
+        costs[c0, others] = costs[others, c0] = cost
+    even = uniform_weights(pool)
+    apart = costs.clamp_min(max(float(costs.max()) * LEAST_COST, 1e-30))
+    return (
+        even * (apart[even > 0].min() / apart) ** NEARNESS
+    )  # a power of raw costs would leave float's range
 
 
 def require_pairs(pool: Pool, where: str) -> None:
