@@ -160,10 +160,10 @@ def _batch_range(path: Path, program: Any) -> tuple[int, int | None]:
 
 def _refuse_training_mode(path: Path, program: Any) -> None:
     """An export keeps the mode it was made in: one made in training mode drops out for ever."""
-    flags = {"aten.dropout.default": 2, "aten.batch_norm.default": 5}
     for node in program.graph.nodes:
-        position = flags.get(str(node.target))
-        if position is not None and len(node.args) > position and node.args[position] is True:
+        schema = getattr(node.target, "_schema", None)  # of operators only; plain functions have none
+        given = zip(schema.arguments, node.args) if schema is not None else ()
+        if any(argument.name in ("train", "training") and value is True for argument, value in given):
             raise InputError(
                 f"model '{path}' was exported in training mode ({node.target}); call model.eval() before "
                 "torch.export.export and save it again"
