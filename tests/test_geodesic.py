@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -203,6 +204,36 @@ def test_a_class_with_one_sample_works_and_an_empty_one_is_refused() -> None:
         Geodesic.fit(x0, x1[:0])
     with pytest.raises(InputError, match="none of"):
         Geodesic.fit(x0, x1, labels="soft")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"got \(3,\) and \(2,\)"):
+        Geodesic.fit(x0, x1[:, :2])
+    with pytest.raises(InputError, match=r"t=1\.5"):
+        Geodesic.fit(x0, x1).at(1.5)
+
+
+class Shift:
+    """A transport map of the user's own: no base class, and ``fit`` returns nothing."""
+
+    def fit(self, z0: torch.Tensor, z1: torch.Tensor) -> None:
+        """The difference of the means."""
+        self.move = z1.mean(dim=0) - z0.mean(dim=0)
+
+    def map(self, z: torch.Tensor) -> torch.Tensor:
+        """Shifted points."""
+        return z + self.move
+
+
+def test_a_map_of_the_users_own_needs_no_more_than_fit_and_map() -> None:
+    x0, x1 = clouds()
+    path = Geodesic.fit(x0, x1, transport=Shift(), both=True)  # type: ignore[arg-type]
+    move = x1.mean(dim=0) - x0.mean(dim=0)
+    assert torch.allclose(path.at(0.25).x, torch.cat([x0 + 0.25 * move, x1 - 0.75 * move]))
+
+
+def test_a_class_may_be_any_kind_of_integer() -> None:
+    x0, x1 = clouds()
+    expected = Geodesic.fit(x0, x1, 3, y1=1).at(0.25).y
+    for kind in (np.int64, torch.tensor):
+        assert torch.equal(Geodesic.fit(x0, x1, kind(3), y1=kind(1)).at(0.25).y, expected)  # type: ignore
 
 
 def _order(path: Geodesic, x0: torch.Tensor) -> torch.Tensor:

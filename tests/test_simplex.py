@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from wassermix.embed import Pixel
+from wassermix.errors import InputError
 from wassermix.geodesic import Geodesic
 from wassermix.simplex import SimplexGeodesic, worst_weights
 from wassermix.transport import Gaussian, GaussianMap, gaussian_barycenter
@@ -75,3 +77,11 @@ def test_worst_weights_find_the_top_of_a_known_hill_on_the_simplex() -> None:
     assert value > -0.01
     assert torch.isclose(found.sum(), torch.tensor(1.0))
     assert bool((found > 0).all())
+
+
+def test_an_anchor_or_a_class_that_is_not_there_is_refused() -> None:
+    xs = clouds()
+    with pytest.raises(InputError, match="anchor 3"):
+        SimplexGeodesic.fit(xs, [0, 1, 2], anchor=3)
+    with pytest.raises(InputError, match=r"samples of each class; got \[20, 0\]"):
+        SimplexGeodesic.fit([xs[0], xs[1][:0]], [0, 1])

@@ -53,10 +53,10 @@ class PathPoint:
 
 @dataclass(frozen=True, eq=False)
 class Geodesic:
-    """McCann's interpolation (Eq. 4): particle ``i`` runs from ``start_i`` to ``end_i = T(start_i)``.
+    """McCann's interpolation (Eq. 3): particle ``i`` runs from ``start_i`` to ``end_i = T(start_i)``.
 
     ``z_t = (1-t) z + t T(z)`` in the latent space with constant velocity ``T(z) - z``, seen through the
-    decoder. The label runs along (Eq. 12): ``mix`` is ``(1-t) y0 + t y1``; ``side`` is ``y0`` before the
+    decoder. The label runs along (Eq. 11): ``mix`` is ``(1-t) y0 + t y1``; ``side`` is ``y0`` before the
     middle and ``y1`` from there on; ``hard`` stays ``y0``. Particle ``i`` carries the mass ``weights_i``.
     """
 
@@ -100,7 +100,11 @@ class Geodesic:
         _require_labels(labels)
         if len(x0) == 0 or len(x1) == 0:
             raise InputError(f"a geodesic needs samples of both classes; got {len(x0)} and {len(x1)}")
-        embed = Pixel().fit(torch.cat([x0[:1], x1[:1]])) if embed is None else embed
+        if x0.shape[1:] != x1.shape[1:]:
+            raise InputError(
+                f"a geodesic joins samples of one shape; got {tuple(x0.shape[1:])} and {tuple(x1.shape[1:])}"
+            )
+        embed = Pixel().fit(x0[:1]) if embed is None else embed
         z0, z1 = embed.encode(x0), embed.encode(x1)
         kinds = num_classes or max(_count(y0), _count(y1))
         transport = BarycentricMap(entropy=entropy) if transport is None else transport
@@ -166,7 +170,8 @@ class Geodesic:
         labels: Labels,
         num_classes: int,
     ) -> Geodesic:
-        image = transport.fit(z0, z1).map(z0)
+        transport.fit(z0, z1)  # whatever it returns: a map of the user's own may return nothing
+        image = transport.map(z0)
         first = _labels(ends[0], len(z0), num_classes, like=z0)
         last = _mapped_labels(ends[1], z0, transport, num_classes=num_classes, count=len(z1))
         return cls(z0, image, first, last, weights=_uniform(z0), embed=embed, labels=labels)
@@ -181,6 +186,8 @@ class Geodesic:
 
     def at(self, t: float | Tensor) -> PathPoint:
         """The path at time ``t`` in [0, 1]: one for all, or ``(n,)`` one for each particle."""
+        if isinstance(t, (int, float)) and not 0 <= t <= 1:
+            raise InputError(f"a geodesic runs from t=0 to t=1; got t={t}")
         time = torch.as_tensor(t, dtype=self.start.dtype, device=self.start.device)
         column = time.reshape(-1, 1) if time.dim() else time
         velocity = self.end - self.start
@@ -233,9 +240,7 @@ def _require_labels(labels: str) -> None:
 
 
 def _count(y: int | Tensor) -> int:
-    if isinstance(y, Tensor):
-        return y.shape[1] if y.dim() == 2 else int(y.max()) + 1
-    return y + 1
+    return y.shape[1] if isinstance(y, Tensor) and y.dim() == 2 else int(torch.as_tensor(y).max()) + 1
 
 
 def _uniform(z: Tensor) -> Tensor:
@@ -243,8 +248,8 @@ def _uniform(z: Tensor) -> Tensor:
 
 
 def _labels(y: int | Tensor, count: int, num_classes: int, *, like: Tensor) -> Tensor:
-    if isinstance(y, int):
-        y = torch.full((count,), y, device=like.device)
+    y = torch.as_tensor(y, device=like.device)
+    y = y.expand(count) if y.dim() == 0 else y
     if len(y) != count:
         raise InputError(
             f"got {len(y)} labels for {count} samples; expected one for each, or one class for all"
@@ -256,7 +261,7 @@ def _mapped_labels(
     y: int | Tensor, z0: Tensor, transport: TransportMap, *, num_classes: int, count: int
 ) -> Tensor:
     """Labels of the images: one class for all, or the targets' own labels carried by the same map."""
-    if isinstance(y, int):
+    if not isinstance(y, Tensor) or y.dim() == 0:
         return _labels(y, len(z0), num_classes, like=z0)
     target = _labels(y, count, num_classes, like=z0)
     if bool((target == target[:1]).all()):

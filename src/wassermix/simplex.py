@@ -54,14 +54,17 @@ class SimplexGeodesic:
         """Maps from ``xs[anchor]`` to every other ``xs[k] (n_k, *shape)`` of class ``ys[k]``."""
         if len(xs) != len(ys) or len(xs) < 2 or not 0 <= anchor < len(xs):
             raise InputError(
-                f"a simplex needs two or more classes, one label each; got {len(xs)} and {len(ys)}"
+                f"a simplex needs two or more classes, one label each, and one of them as anchor; "
+                f"got {len(xs)} classes, {len(ys)} labels and anchor {anchor}"
             )
+        if min(map(len, xs)) == 0:
+            raise InputError(f"a simplex needs samples of each class; got {[len(x) for x in xs]}")
         embed = Pixel().fit(xs[0][:1]) if embed is None else embed
         transport = BarycentricMap(entropy=entropy) if transport is None else transport
         clouds = tuple(embed.encode(x) for x in xs)
         home = clouds[anchor]
         corners = [
-            home if k == anchor else copy.deepcopy(transport).fit(home, cloud).map(home)
+            home if k == anchor else _image(copy.deepcopy(transport), home, cloud)
             for k, cloud in enumerate(clouds)
         ]
         kinds = num_classes or max(ys) + 1
@@ -82,6 +85,11 @@ class SimplexGeodesic:
             z = cloud_barycenter(self.clouds, weights.detach().float(), start=z.detach()).points
         y, home = w @ self.y, self.corners[self.anchor]
         return PathPoint(weights, z, z - home, y, y - self.y[self.anchor], self.embed)
+
+
+def _image(transport: TransportMap, home: Tensor, cloud: Tensor) -> Tensor:
+    transport.fit(home, cloud)
+    return transport.map(home)
 
 
 def worst_weights(
