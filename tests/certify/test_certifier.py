@@ -192,6 +192,7 @@ def test_a_model_that_cannot_decide_gets_no_certificate(images: Tensor) -> None:
 def test_predict_agrees_with_the_sign_of_the_margin() -> None:
     x = torch.tensor([[1.0, 1.0], [-1.0, -1.0], [0.2, 0.1]])  # the third lies on the line
     assert predict(linear, x, sigma=0.5).tolist() == [1, 0, -1]
+    assert predict(linear, x[:0], sigma=0.5).dtype == torch.int64
 
 
 def test_results_carry_their_numbers_and_all_parameters(network: nn.Module, images: Tensor) -> None:
@@ -255,6 +256,7 @@ def test_bfloat16_is_named_and_float64_is_possible(network: nn.Module, images: T
         ({"x": torch.zeros(2, 3, dtype=torch.uint8)}, "uint8"),
         ({"x": torch.full((2, 3), float("nan"))}, "NaN"),
         ({"y": torch.zeros(3, dtype=torch.int64)}, "labels"),
+        ({"y": torch.tensor([0, -1])}, "label -1"),
         ({"indices": [1, 1]}, "different"),
         ({"model": lambda x: x[:, 0]}, "logits"),
         ({"model": lambda x: x * float("nan")}, "NaN"),

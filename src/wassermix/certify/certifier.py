@@ -99,7 +99,8 @@ def predict(
     settings = CertifySettings(sigma=float(sigma), n=n, alpha=alpha, seed=seed, batch_size=batch_size)
     images = _images(x, None, indices)
     with voting(model, tuple(x.shape[1:]), settings) as votes:
-        return torch.tensor([_vote(_all_classes(votes, image, settings), alpha) for image in images])
+        classes = [_vote(_all_classes(votes, image, settings), alpha) for image in images]
+    return torch.tensor(classes, dtype=torch.int64)
 
 
 def certify_images(
@@ -222,6 +223,10 @@ def _images(x: Tensor, y: Tensor | None, indices: Sequence[int] | Tensor | None)
     if y is not None and (y.shape != x.shape[:1] or y.is_floating_point()):
         raise InputError(
             f"certify: y has dtype {y.dtype} and shape {tuple(y.shape)}; expected {len(x)} integer labels"
+        )
+    if y is not None and (y < 0).any():  # -1 is how a certificate says that it abstains
+        raise InputError(
+            f"certify: y holds the label {int(y.min())}; expected labels from 0; leave y out without any"
         )
     numbers = list(range(len(x))) if indices is None else [int(i) for i in indices]
     if len(numbers) != len(x) or len(set(numbers)) != len(numbers):
