@@ -169,3 +169,24 @@ def test_every_command_explains_itself(
 
 def test_public_names_are_all_there() -> None:
     assert all(getattr(wassermix, name) is not None for name in wassermix.__all__)
+
+
+def test_reproduce_fills_a_table_of_ones_own_and_shows_every_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "mine.yaml"
+    table.write_text(
+        "title: mine\nrecipe: vectors\ncommon: {data: gaussians, model: mlp, epochs: 1, sigma: 0.5}\n"
+        "certify: {n: 100, images: 10}\nattacks: [{attack: pgd, eps: 0.5, steps: 2, images: 10}]\n"
+        "control: plain\nrows: {plain: {}, mixed: {augment: mixup}}\n"
+    )
+    words = ("reproduce", table, "--out", tmp_path / "runs", "--results", tmp_path / "results")
+    assert run(monkeypatch, *words) == 0
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("plain", "mixed", "average", "against plain", "pgd"))
+    assert json.loads((tmp_path / "results" / "mine.json").read_text())["results"].keys() == {
+        "plain",
+        "mixed",
+    }
+    assert run(monkeypatch, *words, "--scale", "huge") == 2
+    assert "expected reduced" in capsys.readouterr().err

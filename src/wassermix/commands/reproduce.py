@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
-from rich.markdown import Markdown
+from rich.table import Table as Shown
 
 from wassermix.commands.console import console, say, training
 from wassermix.errors import InputError
-from wassermix.experiments import gather, load_table, run_table, table_names, table_page
+from wassermix.experiments import gather, load_table, run_table, table_names
 from wassermix.files import write_json
 
 __all__ = ["list_tables", "run_reproduce"]
@@ -36,5 +37,36 @@ def run_reproduce(
         run_table(table, out / stem, rows=rows, tell=lambda what, share: progress(share, what))
     record = gather(table, out / stem, name=name if scale == "reduced" else f"{name} --scale paper")
     write_json(results / f"{stem}.json", record)
-    console.print(Markdown(table_page(record)))
-    say(f"written: {results / stem}.json")
+    console.print(_shown(record))
+    say(f"written: {results / stem}.json (all radii and intervals)")
+
+
+def _shown(record: dict[str, Any]) -> Shown:
+    """The table in short, to fit a terminal; the file has every cell."""
+    shown, rows = Shown(title=record["title"]), record["results"]
+    first: dict[str, Any] = next(iter(rows.values()), {})
+    for head in ("row", "seeds", "updates", "minutes", *_judged(first)):
+        shown.add_column(head)
+    against = record["against_control"]
+    if against:
+        shown.add_column(f"against {record['control']}")
+    for name, row in rows.items():
+        cells = [str(len(row["seeds"])), f"{row['updates']:.0f}", f"{row['minutes']:.1f}"]
+        shown.add_row(name, *cells, *_judged(row).values(), *([_gap(against.get(name))] if against else []))
+    return shown
+
+
+def _judged(row: dict[str, Any]) -> dict[str, str]:
+    """What a row was judged by: the average certified radius, the accuracy without and under attacks."""
+    found = {"average radius": f"{row['acr']:.3f}"} if "acr" in row else {}
+    for attack in row.get("attacks", []):
+        found["clean"] = f"{attack['clean_accuracy']:.1%}"
+        found[f"{attack['attack']}, {attack['steps']} steps"] = f"{attack['robust_accuracy']:.1%}"
+    return found
+
+
+def _gap(comparison: dict[str, Any] | None) -> str:
+    if comparison is None:
+        return ""
+    gap = comparison["acr_difference"]
+    return f"{gap['mean']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})"
