@@ -183,7 +183,7 @@ def test_reproduce_fills_a_table_of_ones_own_and_shows_every_row(
     words = ("reproduce", table, "--out", tmp_path / "runs", "--results", tmp_path / "results")
     assert run(monkeypatch, *words) == 0
     shown = capsys.readouterr().out
-    assert all(word in shown for word in ("plain", "mixed", "average", "against plain", "pgd"))
+    assert all(word in shown for word in ("plain", "mixed", "average", "against", "pgd"))
     assert json.loads((tmp_path / "results" / "mine.json").read_text())["results"].keys() == {
         "plain",
         "mixed",
