@@ -26,9 +26,12 @@ def compiled(flags: set[str]) -> Callable[[Callable[..., Any]], Callable[..., An
     from numba import njit
 
     def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
+        # NumPy's rules for x / 0: a check that could raise keeps a loop from being vectorised
+        options: dict[str, Any] = {"nogil": True, "fastmath": flags, "error_model": "numpy"}
         try:
-            return njit(nogil=True, cache=True, fastmath=flags)(function)
+            made: Callable[..., Any] = njit(cache=True, **options)(function)
         except RuntimeError:  # no folder for the cache
-            return njit(nogil=True, fastmath=flags)(function)
+            made = njit(**options)(function)
+        return made
 
     return compile_

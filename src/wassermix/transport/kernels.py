@@ -123,10 +123,15 @@ def _fill_all(cost: Any, shift: Any, rate: Any, f: Any, kernel: Any) -> None:
 
 
 @compiled(FAST)
-def _shift(b: Any, g: Any, shift: Any) -> None:
-    """``g_j + log b_j``: what the targets add to every exponent; none reaches those without weight."""
-    for j in range(b.shape[0]):
-        shift[j] = g[j] + np.log(b[j]) if b[j] > 0 else -np.inf
+def _copy(x: Any, out: Any) -> None:
+    for j in range(out.shape[0]):
+        out[j] = x[j]
+
+
+@compiled(FAST)
+def _add(x: Any, y: Any, out: Any) -> None:
+    for j in range(out.shape[0]):
+        out[j] = x[j] + y[j]
 
 
 @compiled(FAST)
@@ -134,7 +139,8 @@ def _sweep(kernel: Any, a: Any, v: Any, s: Any, c: Any) -> None:
     """``s = K v`` and ``c = K^T (a / s)`` in one read of ``K``, four rows at a time while in cache."""
     n, m = kernel.shape
     zero = kernel.dtype.type(0)
-    c[:] = zero
+    for j in range(m):
+        c[j] = zero
     whole = n - n % 4
     for i in range(0, whole, 4):
         k0, k1, k2, k3 = kernel[i], kernel[i + 1], kernel[i + 2], kernel[i + 3]
@@ -184,14 +190,14 @@ def _fit(gram: Any, right: Any, count: int) -> None:
 
 
 @compiled(FAST)
-def _extrapolate(points: Any, residuals: Any, gram: Any, slot: int, count: int, out: Any) -> None:
+def _extrapolate(points: Any, residuals: Any, gram: Any, work: Any, slot: int, count: int, out: Any) -> None:
     """Anderson's step: the newest point less the mixture of earlier moves that best explains its residual.
 
     Row ``slot`` of ``points`` and ``residuals`` holds the newest; the ``count`` rows before it (in a ring)
     hold the differences of earlier neighbours, whose products ``gram`` keeps.
     """
     m = out.shape[0]
-    newest, right, small = residuals[slot], np.empty(MEMORY), np.empty((MEMORY, MEMORY))
+    newest, right, small = residuals[slot], work[MEMORY], work[:MEMORY]
     last = (slot - 1) % MEMORY
     for k in range(count):
         other, dot, cross = (slot - 1 - k) % MEMORY, 0.0, 0.0
@@ -205,7 +211,7 @@ def _extrapolate(points: Any, residuals: Any, gram: Any, slot: int, count: int, 
         for other in range(count):
             small[k, other] = gram[(slot - 1 - k) % MEMORY, (slot - 1 - other) % MEMORY]
     _fit(small, right, count)
-    out[:] = points[slot]
+    _copy(points[slot], out)
     for k in range(count):
         move, share = points[(slot - 1 - k) % MEMORY], right[k]
         for j in range(m):
@@ -213,16 +219,16 @@ def _extrapolate(points: Any, residuals: Any, gram: Any, slot: int, count: int, 
 
 
 @compiled(FAST)
-def _compare(b: Any, v: Any, c: Any, base: Any, now: Any, point: Any, residual: Any) -> float:
+def _compare(
+    b: Any, logs: Any, v: Any, c: Any, base: Any, now: Any, point: Any, residual: Any
+) -> float:  # fmt: skip
     """The plain Sinkhorn step for ``g``, how far it leads from ``now``, and the L1 error of the columns."""
     error = 0.0
     for j in range(b.shape[0]):
         error += abs(np.float64(v[j]) * c[j] - b[j])
     for j in range(b.shape[0]):
-        ratio = b[j] / np.float64(c[j])
-        point[j] = ratio if b[j] > 0 else 1.0  # targets without weight stay where they are
-    for j in range(b.shape[0]):
-        point[j] = base[j] + _log(point[j])
+        gain = logs[j] - _log(np.float64(c[j]))
+        point[j] = base[j] + (gain if b[j] > 0 else 0.0)  # targets without weight stay where they are
         residual[j] = point[j] - now[j]
     return error
 
@@ -245,20 +251,21 @@ def _turn(newest: Any, before: Any) -> None:
 
 @compiled(FAST)
 def _iterate(
-    cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any, kernel: Any, target: float, limit: int
+    cost: Any, a: Any, b: Any, logs: Any, rate: Any, f: Any, g: Any, kernel: Any, target: float, limit: int
 ) -> int:
     """Sweep until the columns fit to ``target``; ``f`` and ``g`` go in roughly right and come out fitted."""
     n, m = cost.shape
     real = kernel.dtype.type
     base, shift, weights = np.empty(m), np.empty(m, cost.dtype), a.astype(kernel.dtype)
     v, c, s = np.empty(m, kernel.dtype), np.empty(m, kernel.dtype), np.empty(n, kernel.dtype)
-    points, residuals, gram = np.empty((MEMORY, m)), np.empty((MEMORY, m)), np.empty((MEMORY, MEMORY))
+    points, residuals = np.empty((MEMORY, m)), np.empty((MEMORY, m))
+    gram, work = np.empty((MEMORY, MEMORY)), np.empty((MEMORY + 1, MEMORY))
     sweeps, stored, best, held = 0, 0, np.inf, False
     lowest, rest, penalty = np.inf, 0, 1
     while True:
         if not held:
-            base[:] = g
-            _shift(b, g, shift)
+            _copy(g, base)
+            _add(g, logs, shift)
             _fill_all(cost, shift, rate, f, kernel)
         for j in range(m):
             v[j] = real(g[j] - base[j])
@@ -268,7 +275,7 @@ def _iterate(
         _sweep(kernel, weights, v, s, c)
         sweeps += 1
         slot, before = sweeps % MEMORY, (sweeps - 1) % MEMORY
-        error = _compare(b, v, c, base, g, points[slot], residuals[slot])
+        error = _compare(b, logs, v, c, base, g, points[slot], residuals[slot])
         done = error <= target or sweeps >= limit
         if not done:
             if error < lowest / 2:  # real progress: extrapolations are trusted again
@@ -281,10 +288,10 @@ def _iterate(
             if stored > 0:
                 _turn(points[slot], points[before])
                 _turn(residuals[slot], residuals[before])
-            _extrapolate(points, residuals, gram, slot, stored, g)
+            _extrapolate(points, residuals, gram, work, slot, stored, g)
             if not _near(g, points[slot]):  # further than the kernel can hold: the plain step always fits
                 stored = 0
-                g[:] = points[slot]
+                _copy(points[slot], g)
             held = _near(g, base)
         if done or not held:
             for i in range(n):
@@ -294,14 +301,16 @@ def _iterate(
 
 
 @compiled(FAST)
-def _measure(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any, kernel: Any) -> tuple[float, float]:
+def _measure(
+    cost: Any, a: Any, b: Any, logs: Any, rate: Any, f: Any, g: Any, kernel: Any
+) -> tuple[float, float]:
     """L1 error of both marginals and ``<P, C>``, from nothing but the potentials.
 
     Sums of some rows are in the kernel's precision, those over all rows in float64.
     """
     n, m = cost.shape
     columns, part, shift = np.zeros(m), np.empty(m, kernel.dtype), np.empty(m, cost.dtype)
-    _shift(b, g, shift)
+    _add(g, logs, shift)
     error = total = 0.0
     step = max(1, IN_CACHE // m)
     for start in range(0, n, step):
@@ -326,7 +335,7 @@ def _measure(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any, kernel: Any) 
 
 
 @compiled(FAST)
-def _first_guess(cost: Any, b: Any, rate: Any, f: Any, g: Any, warm: bool) -> None:
+def _first_guess(cost: Any, logs: Any, rate: Any, f: Any, g: Any, warm: bool) -> None:
     """``g_j = min_i rate C_ij`` unless given, and ``f`` to match: each row and column has an entry near 1."""
     n, m = cost.shape
     shift = np.empty(m, cost.dtype)
@@ -338,7 +347,7 @@ def _first_guess(cost: Any, b: Any, rate: Any, f: Any, g: Any, warm: bool) -> No
                 low[j] = here[j] if here[j] < low[j] else low[j]
         for j in range(m):
             g[j] = rate * low[j]
-    _shift(b, g, shift)
+    _add(g, logs, shift)
     for i in range(n):
         f[i] = -_top(cost[i], shift, rate)
 
@@ -360,17 +369,17 @@ def _extend(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any) -> None:
 
 
 @compiled(FAST)
-def _descend(cost: Any, a: Any, b: Any, rate: Any, f: Any, g: Any, kernel: Any, limit: int) -> int:
+def _descend(cost: Any, a: Any, b: Any, logs: Any, rate: Any, f: Any, g: Any, kernel: Any, limit: int) -> int:
     """Come down to ``rate`` from larger entropies, each solved roughly, in at most ``limit`` sweeps each."""
     sweeps, share = 0, DESCENT
     while share > 1:
         there = cost.dtype.type(rate / share)
-        _first_guess(cost, b, there, f, g, share < DESCENT)
-        sweeps += _iterate(cost, a, b, there, f, g, kernel, 1e-2, limit)
+        _first_guess(cost, logs, there, f, g, share < DESCENT)
+        sweeps += _iterate(cost, a, b, logs, there, f, g, kernel, 1e-2, limit)
         for j in range(g.shape[0]):
             g[j] *= 2
         share //= 2
-    _first_guess(cost, b, rate, f, g, True)
+    _first_guess(cost, logs, rate, f, g, True)
     return sweeps
 
 
@@ -380,16 +389,19 @@ def _solve(
     tolerance: float, limit: int, warm: bool,
 ) -> tuple[int, float, float]:  # fmt: skip
     """Solve one problem: sweeps made, L1 error, ``<P, C>``; the potentials are left in ``f`` and ``g``."""
-    _first_guess(cost, b, rate, f, g, warm)
+    logs = np.empty(b.shape[0])
+    for j in range(b.shape[0]):
+        logs[j] = np.log(b[j]) if b[j] > 0 else -np.inf
+    _first_guess(cost, logs, rate, f, g, warm)
     sweeps, target, until = 0, 0.98 * tolerance, PATIENCE if limit >= 2 * PATIENCE else limit
     error = total = np.inf
     for _ in range(FRESH_STARTS):
-        sweeps += _iterate(cost, a, b, rate, f, g, kernel, target, until - sweeps)
-        error, total = _measure(cost, a, b, rate, f, g, kernel)
+        sweeps += _iterate(cost, a, b, logs, rate, f, g, kernel, target, until - sweeps)
+        error, total = _measure(cost, a, b, logs, rate, f, g, kernel)
         if error <= tolerance or sweeps >= limit:
             break
         if sweeps >= until:
-            sweeps += _descend(cost, a, b, rate, f, g, kernel, PATIENCE // 8)
+            sweeps += _descend(cost, a, b, logs, rate, f, g, kernel, PATIENCE // 8)
             until = limit
         else:
             target /= 2
