@@ -62,3 +62,13 @@ def test_a_layer_that_does_not_exist_is_refused() -> None:
         FeatureGeodesic(num_classes=3, layer="stage9").on(net(), torch.zeros(1, 5), torch.zeros(1).long()),
     ):
         pass
+
+
+@pytest.mark.parametrize("forwards", [0, 2])
+def test_labels_are_never_mixed_without_the_features_or_the_features_twice(forwards: int) -> None:
+    model, x, y = net(), torch.randn(9, 5, generator=seeded()), torch.arange(9) % 3
+    with (
+        pytest.raises(InputError, match=f"ran {forwards} times"),
+        FeatureGeodesic(num_classes=3, layer="1").on(model, x, y),
+    ):
+        [model(x) for _ in range(forwards)]

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from wassermix import labels as labelling
 from wassermix.augment.draws import permutation, uniform
+from wassermix.augment.manifold import find_layer, require_one_call
 from wassermix.errors import InputError
 from wassermix.transport import solve_coupling
 
@@ -42,21 +43,24 @@ class FeatureGeodesic:
         self, model: nn.Module, x: Tensor, y: Tensor, *, generator: torch.Generator | None = None
     ) -> Iterator[Tensor]:
         """Move the features of one forward of all samples while inside; gives the mixed labels."""
-        module = dict(model.named_modules()).get(self.layer)
-        if module is None:
-            raise InputError(f"augment: the model has no layer '{self.layer}'; name one of its submodules")
+        module = find_layer(model, self.layer, "FeatureGeodesic")
         kinds = labelling.hard(y)
         t = self.t_max * float(uniform((), generator, torch.device("cpu")))
         present = kinds.unique()
         cycle = present[permutation(len(present), generator).to(present.device)]
         moves = list(zip(cycle.tolist(), cycle.roll(-1).tolist()))
-        handle = module.register_forward_hook(
-            lambda _module, _args, hidden: self._moved(hidden, kinds, moves, t)
-        )
+        calls = []
+
+        def move(_module: nn.Module, _args: object, hidden: Tensor) -> Tensor:
+            calls.append(len(hidden))
+            return self._moved(hidden, kinds, moves, t)
+
+        handle = module.register_forward_hook(move)
         try:
             yield self._targets(labelling.soft(y, self.num_classes, x.dtype), kinds, moves, t)
         finally:
             handle.remove()
+        require_one_call("FeatureGeodesic", self.layer, len(calls))
 
     def _moved(self, hidden: Tensor, kinds: Tensor, moves: list[tuple[int, int]], t: float) -> Tensor:
         if len(hidden) != len(kinds):

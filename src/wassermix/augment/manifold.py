@@ -14,7 +14,7 @@ from wassermix.augment.draws import uniform
 from wassermix.augment.mixing import beta_share, mix_labels, pairing, require_beta, soft_labels
 from wassermix.errors import InputError
 
-__all__ = ["ManifoldMixup"]
+__all__ = ["ManifoldMixup", "find_layer", "require_one_call"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,19 +58,28 @@ class ManifoldMixup:
             yield mix_labels(target, pairs, share)
         finally:
             handle.remove()
-        if mixing.calls != 1:
-            raise InputError(
-                f"ManifoldMixup: layer '{layer}' ran {mixing.calls} times inside `on`; expected once"
-            )
+        require_one_call("ManifoldMixup", layer, mixing.calls)
 
     def _attach(self, model: nn.Module, layer: str, mixing: _Mixing) -> Any:
         if layer == "input":
             return model.register_forward_pre_hook(lambda _, args: (mixing(args[0]), *args[1:]))
-        modules = dict(model.named_modules())
-        if layer not in modules:
-            listed = ", ".join(name for name in list(modules)[:20] if name)
-            raise InputError(f"ManifoldMixup: the model has no layer '{layer}'; it has input, {listed}")
-        return modules[layer].register_forward_hook(lambda module, args, output: mixing(output))
+        found = find_layer(model, layer, "ManifoldMixup")
+        return found.register_forward_hook(lambda module, args, output: mixing(output))
+
+
+def find_layer(model: nn.Module, layer: str, owner: str) -> nn.Module:
+    """The submodule of that name, or a sentence with the names that there are."""
+    modules: dict[str, nn.Module] = dict(model.named_modules())
+    if not layer or layer not in modules:
+        listed = ", ".join(name for name in list(modules)[:20] if name)
+        raise InputError(f"{owner}: the model has no layer '{layer}'; it has {listed}")
+    return modules[layer]
+
+
+def require_one_call(owner: str, layer: str, calls: int) -> None:
+    """Labels were mixed once: refuse a layer that did not run, or ran again."""
+    if calls != 1:
+        raise InputError(f"{owner}: layer '{layer}' ran {calls} times inside `on`; expected once")
 
 
 class _Mixing:
