@@ -140,7 +140,7 @@ def test_progress_and_pairs_of_the_users_choice() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"pairs": [(0, 0)]}, {"pairs": [(0, 7)]}, {"pairs": "some"}, {"points": 1}]
+    "options", [{"pairs": []}, {"pairs": [(0, 0)]}, {"pairs": [(0, 7)]}, {"pairs": "some"}, {"points": 1}]
 )
 def test_pairs_that_do_not_exist_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(InputError, match="audit"):
@@ -158,3 +158,14 @@ def test_infinite_logits_give_finite_numbers() -> None:
 def test_one_class_alone_is_refused() -> None:
     with pytest.raises(InputError, match="two classes"):
         performance_geodesic(calibrated, torch.rand(5, 2), torch.zeros(5).long())
+
+
+def test_a_model_without_an_output_for_each_class_is_refused() -> None:
+    x, y = line()
+    with pytest.raises(InputError, match="2 outputs, but there are samples of class 2"):
+        performance_geodesic(calibrated, x, y + 1, points=2)  # classes counted from 1
+
+
+def test_the_matrix_of_two_points_is_their_mean() -> None:
+    audit = performance_geodesic(calibrated, *line(), points=2)
+    assert audit.matrix("accuracy")[0, 1] == sum(audit.pairs[0].accuracy) / 2

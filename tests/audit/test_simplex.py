@@ -34,3 +34,7 @@ def test_the_worst_weights_are_where_the_model_is_wrong() -> None:
 def test_three_different_classes_are_needed() -> None:
     with pytest.raises(InputError, match="three different"):
         performance_simplex(lambda x: x, *corners(), classes=(0, 1, 1))
+    with pytest.raises(InputError, match="steps"):
+        performance_simplex(lambda x: x, *corners(), classes=(0, 1, 2), steps=0)
+    with pytest.raises(InputError, match="2 outputs"):
+        performance_simplex(lambda x: x[:, :2], *corners(), classes=(0, 1, 2))

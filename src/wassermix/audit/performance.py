@@ -86,14 +86,15 @@ class PerformanceGeodesic:
     def matrix(self, key: Literal["total_variation", "kl", "accuracy", "as_other"] = "kl") -> Tensor:
         """One number a pair, ``(k, k)`` symmetric with NaN where nothing was audited.
 
-        Curves count by their mean over the inner half ``0.25 <= t <= 0.75``, where the classes meet.
+        Curves count by their mean over the inner half ``0.25 <= t <= 0.75``, where the classes meet (over
+        all times where none lies there).
         """
         size = 1 + max(max(pair.source, pair.target) for pair in self.pairs)
         table = torch.full((size, size), torch.nan)
         for pair in self.pairs:
             value = getattr(pair, key)
             if isinstance(value, list):
-                inner = [v for t, v in zip(pair.t, value) if 0.25 <= t <= 0.75]
+                inner = [v for t, v in zip(pair.t, value) if 0.25 <= t <= 0.75] or value
                 value = sum(inner) / len(inner)
             table[pair.source, pair.target] = table[pair.target, pair.source] = value
         return table
@@ -236,7 +237,7 @@ def _judged(
     """Loss, KL, accuracy and the shares decided for source and target at one time."""
     point = path.at(t)
     logp = judge(point.x)
-    y = torch.nn.functional.pad(point.y, (0, logp.shape[1] - point.y.shape[1]))
+    y = widened(point.y, logp)
     decided, weights = logp.argmax(dim=1), path.weights
     loss = float((weights * labels.cross_entropy(logp, y)).sum())
     entropy = float((weights * labels.entropy(y)).sum())
@@ -244,6 +245,17 @@ def _judged(
     second = float((weights * (decided == target)).sum())
     accuracy = first + second if abs(t - 0.5) < 1e-9 else (first if t < 0.5 else second)
     return _short(loss), _short(loss - entropy), _short(accuracy), _short(first), _short(second)
+
+
+def widened(y: Tensor, logp: Tensor) -> Tensor:
+    """Labels padded with empty classes to the model's outputs, which must name every class of the labels."""
+    missing = logp.shape[1] - y.shape[1]
+    if missing < 0:
+        raise InputError(
+            f"audit: the model has {logp.shape[1]} outputs, but there are samples of class {y.shape[1] - 1}; "
+            "expected an output for each class, counted from 0"
+        )
+    return torch.nn.functional.pad(y, (0, missing))
 
 
 def _short(value: float) -> float:
@@ -283,6 +295,8 @@ def wanted_pairs(pairs: str | Sequence[tuple[int, int]], present: Iterable[int])
         if len(present) < 2:
             raise InputError(f"audit: samples of two classes are needed; got {len(present)}")
         return list(combinations(present, 2))
+    if not pairs:
+        raise InputError("audit: no pairs; expected 'all' or class pairs such as [(3, 8)]")
     for source, target in pairs:
         if source == target or source not in present or target not in present:
             raise InputError(

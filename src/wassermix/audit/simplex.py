@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from wassermix import labels
-from wassermix.audit.performance import _chosen, smoothed
+from wassermix.audit.performance import _chosen, smoothed, widened
 from wassermix.embed import Embedding, Pixel
 from wassermix.errors import InputError
 from wassermix.modes import Classifier, evaluating
@@ -61,6 +61,8 @@ def performance_simplex(
     chosen = _chosen(y, per_class, seed)
     if len(set(classes)) != 3 or not set(classes) <= set(chosen):
         raise InputError(f"audit: three different classes that have samples are needed; got {classes}")
+    if steps < 1:
+        raise InputError(f"audit: steps is {steps}; expected 1 or more")
     embed = Pixel().fit(x[:1]) if embed is None else embed
     grid = [(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)]
     weights = [(a / steps, b / steps, c / steps) for a, b, c in grid]
@@ -78,7 +80,7 @@ def _judged(
 ) -> tuple[float, float, tuple[float, float, float]]:
     point = surface.at(weights)
     logp = judge(point.x)
-    y = torch.nn.functional.pad(point.y, (0, logp.shape[1] - point.y.shape[1]))
+    y = widened(point.y, logp)
     loss, decided = labels.cross_entropy(logp, y).mean(), logp.argmax(dim=1)
     first, second, third = (float((decided == c).float().mean()) for c in classes)
     return float(loss), float(loss - labels.entropy(y).mean()), (first, second, third)
