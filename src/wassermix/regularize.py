@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal, Protocol, get_args
+from typing import ClassVar, Literal, Protocol, get_args
 
 import torch
 from torch import Tensor
@@ -89,6 +89,8 @@ class GeodesicSmoothness:
     One class pair a step, at most ``pair_size`` samples of each; ``weight`` rises from 0 over the first share
     ``ramp`` of training. Options are those of :func:`geodesic_smoothness`.
     """
+
+    reference: ClassVar[str] = "Zhu et al. 2023, Eq. 10"
 
     def __init__(
         self,

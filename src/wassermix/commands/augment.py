@@ -10,6 +10,7 @@ from wassermix.commands.console import counted, say
 from wassermix.commands.target import Target, load_target
 from wassermix.commands.train import parse_overrides
 from wassermix.config import build_config
+from wassermix.data import Dataset
 from wassermix.engine import build_parts
 from wassermix.errors import InputError
 
@@ -36,6 +37,11 @@ def run_augment(
         raise InputError(
             "augment: expected the geodesic augmenter, which makes new samples; leave augment= alone"
         )
+    if target is not None and _kind(target.data) != _kind(parts.data):
+        raise InputError(
+            f"augment: the model of '{run}' takes {_kind(target.data)}, but {data} has {_kind(parts.data)}; "
+            "give data of the kind it was trained on"
+        )
     with counted("augmenting") as progress:
         made = augment_to_file(
             parts.augment,
@@ -48,6 +54,10 @@ def run_augment(
             progress=progress,
         )
     say(f"{out}: {len(made)} samples (x, soft y, class0, class1, t) at {config.augment['choice']} times")
+
+
+def _kind(data: Dataset) -> str:
+    return f"{data.num_classes} classes of samples {data.shape}"
 
 
 def _noise(target: Target | None) -> float:
