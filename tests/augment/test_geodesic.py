@@ -336,6 +336,13 @@ def test_a_new_sample_costs_what_its_search_does(options: dict[str, object], pas
     assert GeodesicAugmenter(3, **options).passes == pytest.approx(passes)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("source", [images(), vectors()])
+def test_a_ratio_of_zero_gives_an_empty_set_of_the_right_shape(source: Rows) -> None:
+    made = GeodesicAugmenter(3, ratio=0.0, choice="random").make_set(source)
+    assert made.get(torch.arange(0)).shape == (0, *source.shape)
+    assert made.labels(torch.arange(0)).shape == (0, 3)
+
+
 def test_progress_reaches_the_total() -> None:
     source, seen = vectors(), []
     augment = GeodesicAugmenter(3, Standard().fit(source.x), ratio=3, choice="random")

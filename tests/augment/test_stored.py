@@ -16,7 +16,7 @@ from wassermix.geodesic import Geodesic, Labels
 
 
 def some_set(mode: Labels = "mix", image: bool = True) -> AugmentedSet:
-    writer = SetWriter(10)
+    writer = SetWriter(10, (1, 4, 4) if image else (4,))
     for _ in range(2):
         x = torch.rand(7, 1, 4, 4) if image else torch.randn(7, 4) * 1e6
         kinds = torch.arange(7) % 3

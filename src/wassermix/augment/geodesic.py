@@ -197,7 +197,7 @@ class GeodesicAugmenter:
         embed, latents = self._prepared(source)
         pool = Pool(latents, source.y, self.num_classes, generator)
         require_pairs(pool, "augment")
-        stored = SetWriter(round(self.ratio * len(source)))
+        stored = SetWriter(round(self.ratio * len(source)), latents.shape)
         weights = self._weights(pool, source, model)
         for made, t in self._make(pool, weights, stored.wanted, embed=embed, scorer=scorer):
             x, _, times = place(made.path, t, self.max_distance)
@@ -217,7 +217,7 @@ class GeodesicAugmenter:
         embed, latents = self._prepared(source)
         pool = Pool(latents, source.y, self.num_classes, generator)
         require_pairs(pool, "augment")
-        weights, stored = self._weights(pool, source, None), SetWriter(int(wanted.sum()))
+        weights, stored = self._weights(pool, source, None), SetWriter(int(wanted.sum()), latents.shape)
         for kind in wanted.nonzero()[:, 0].tolist():
             only = weights * (torch.arange(len(weights)) == kind)[:, None]
             count = int(wanted[kind])

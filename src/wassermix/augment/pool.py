@@ -45,8 +45,10 @@ class Latents:
 
     def __init__(self, source: Source, embed: Embedding) -> None:
         self.source, self.embed = source, embed
+        first = source.get(torch.zeros(1, dtype=torch.int64))
+        self.shape = tuple(first.shape[1:])
         with torch.no_grad():
-            size = embed.encode(source.get(torch.zeros(1, dtype=torch.int64))).shape[1]
+            size = embed.encode(first).shape[1]
         fits = 4 * size * len(source) <= CACHE_BYTES
         self.table = encode_rows(embed, source) if fits else None
 

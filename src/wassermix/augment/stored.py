@@ -106,19 +106,18 @@ class AugmentedSet:
 class SetWriter:
     """Fills an :class:`AugmentedSet` of ``wanted`` samples: images as bytes, other samples as they are."""
 
-    def __init__(self, wanted: int) -> None:
+    def __init__(self, wanted: int, shape: tuple[int, ...]) -> None:
         self.wanted, self.done = wanted, 0
-        self.x = torch.empty(0)
+        self.image = is_image(shape)
+        self.x = torch.empty(wanted, *shape, dtype=torch.uint8 if self.image else torch.float32)
         self.classes = torch.empty(2, wanted, dtype=torch.int16)
         self.t = torch.empty(wanted)
 
     def write(self, x: Tensor, t: Tensor, class0: Tensor, class1: Tensor) -> None:
         """Keep what is still wanted."""
-        image, count = is_image(tuple(x.shape[1:])), min(len(t), self.wanted - self.done)
-        if self.done == 0:
-            self.x = torch.empty(self.wanted, *x.shape[1:], dtype=torch.uint8 if image else torch.float32)
+        count = min(len(t), self.wanted - self.done)
         keep = slice(self.done, self.done + count)
-        self.x[keep] = (x.clamp(0, 1).mul_(255).round_().to(torch.uint8) if image else x)[:count].cpu()
+        self.x[keep] = (x.clamp(0, 1).mul_(255).round_().to(torch.uint8) if self.image else x)[:count].cpu()
         self.classes[0, keep], self.classes[1, keep] = class0[:count], class1[:count]
         self.t[keep] = t[:count].cpu()
         self.done += count
