@@ -221,6 +221,13 @@ def test_results_carry_their_numbers_and_all_parameters(network: nn.Module, imag
     assert (np.diff(shares) <= 0).all()
 
 
+def test_without_labels_a_summary_says_all_but_accuracy(network: nn.Module, images: Tensor) -> None:
+    got = certify(network, images, sigma=0.5, n=200)
+    summary = got.summary()
+    assert (summary["certified"], summary["acr"], summary["draws"]["mean"]) == ([], None, 200)
+    assert summary["expected_false"] == pytest.approx(0.001 * len(images))
+
+
 def test_a_grid_refuses_what_it_does_not_know(network: nn.Module, images: Tensor) -> None:
     got = certify(network, images, torch.zeros(6, dtype=torch.int64), sigma=0.5, mode="grid", n=500)
     with pytest.raises(InputError, match="average"):

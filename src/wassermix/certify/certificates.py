@@ -135,8 +135,11 @@ class Certificates:
         return radii, np.array([np.mean(self._right() & (self.radius.numpy() >= r)) for r in radii])
 
     def summary(self) -> dict[str, Any]:
-        """Plain values for JSON: every parameter, the table, draws, saving, and the statement on the set."""
-        s, draws = self.settings, self.draws
+        """Plain values for JSON: every parameter, the table, draws, saving, and the statement on the set.
+
+        Without labels the table is empty and there is no average radius; the rest stands.
+        """
+        s, draws, known = self.settings, self.draws, self.correct is not None
         assert s is not None, "a log of others has no summary of its own"
         assert draws is not None, "a log of others has no draws"
         mean, median = float(np.mean(draws.numpy())), float(np.median(draws.numpy()))
@@ -144,8 +147,8 @@ class Certificates:
         return {
             **s.as_dict(),
             "images": len(self),
-            "certified": [_plain(row) for row in self.certified_accuracy()],
-            "acr": None if s.mode == "grid" else self.acr,
+            "certified": [_plain(row) for row in self.certified_accuracy()] if known else [],
+            "acr": self.acr if known and s.mode != "grid" else None,
             "abstained": int((self.predicted < 0).sum()),
             "draws": {"mean": mean, "median": median, "total": int(draws.sum())},
             "saving": (s.n0 + s.n) / spent,
