@@ -85,3 +85,5 @@ def test_a_missing_package_names_the_extra(digits, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyautoattack", None)
     with pytest.raises(InputError, match=r"wassermix\[attack\]"):
         AutoAttack(eps=0.1)(digits.net, digits.x[:1], digits.y[:1])
+    with pytest.raises(InputError, match=r"wassermix\[attack\]"):
+        AutoAttack(eps=0.1).parameters()  # what a result file begins with

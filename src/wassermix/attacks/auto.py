@@ -76,6 +76,7 @@ class AutoAttack(BallAttack):
 
     def parameters(self) -> dict[str, Any]:
         """Every parameter, and the version of the package that does the work."""
+        _package()  # where it is missing, the sentence that names the extra comes before any work
         return super().parameters() | {"pyautoattack": version("pyautoattack")}
 
     def details(self, shape: tuple[int, ...], num_classes: int) -> dict[str, Any]:
