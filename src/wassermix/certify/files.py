@@ -96,6 +96,7 @@ def certify_to_files(
     _together(lambda: _append(model, images, settings, own=own, tell=tell))
     rows = job.rows(split)
     certificates = Certificates.of([rows[index] for index in job.indices], settings)
+    _together(lambda: None)  # all have read the parts before rank 0 clears them away
     _together(lambda: job.close(certificates) if rank == 0 else None)
     return certificates
 
