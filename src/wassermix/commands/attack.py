@@ -51,8 +51,8 @@ def run_attack(
 ) -> None:
     """Attack at each eps, print what survives, and print the checks that did not pass."""
     indices = torch.tensor(sample_indices(target, settings.images))
-    for eps in settings.eps.split(","):
-        attack = _made(target, settings, eps)
+    # All are made before the first one runs: a mistake in the last eps should not cost hours.
+    for attack in [_made(target, settings, eps) for eps in settings.eps.split(",")]:
         if dry_run:
             cost = estimate_attack(target.model, target.split, indices, attack=attack)
             say(f"{attack.label}: at most {cost.passes:,} passes, {cost.minutes:.1f} minutes here")
@@ -107,3 +107,5 @@ def _print(result: AttackResult, label: str) -> None:
     for check in result.checks:
         if not check.passed:
             say(f"check '{check.name}': {check.message}")
+    passed = [check.name for check in result.checks if check.passed]
+    say(f"checks passed: {', '.join(passed) or 'none'}")
