@@ -71,6 +71,8 @@ def run_certify(
 def _print(certificates: Certificates, target: Target) -> None:
     summary = certificates.summary()
     title = f"certified accuracy, {summary['mode']}, sigma {summary['sigma']:g}, {summary['images']} images"
+    if summary["precision"] != "float32":
+        title += f", in {summary['precision']}: another classifier than in float32"
     table = Table("radius", "certified", "95% interval", title=title, title_justify="left")
     for row in certificates.certified_accuracy():
         table.add_row(f"{row.radius:g}", f"{row.accuracy:.1%}", f"{row.low:.1%} to {row.high:.1%}")
