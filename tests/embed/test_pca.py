@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.decomposition import PCA as SklearnPCA
 
-from wassermix.embed import PCA, reconstruction_error
+from wassermix.embed import PCA, VAE, Embedding, reconstruction_error
 from wassermix.embed.pca import DENSE_LIMIT
 from wassermix.errors import InputError
 
@@ -75,3 +75,11 @@ def test_bad_samples_are_refused_with_a_sentence(bad: torch.Tensor) -> None:
 def test_use_before_fit_is_refused() -> None:
     with pytest.raises(InputError, match="not fitted"):
         PCA(2).encode(torch.zeros(1, 3))
+
+
+@pytest.mark.parametrize("embed", [PCA(2), VAE(2, epochs=1, width=2)], ids=["pca", "vae"])
+def test_standardised_images_are_refused_for_they_would_be_clipped(embed: Embedding) -> None:
+    x = torch.randn(8, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+    with pytest.raises(InputError, match=r"values in \[0, 1\]"):
+        embed.fit(x)
+    PCA(2).fit(x.flatten(1))  # vectors have no scale

@@ -96,6 +96,16 @@ def sample_shape(x: Tensor) -> tuple[int, ...]:
     return tuple(x.shape[1:])
 
 
+def require_unit_range(x: Tensor) -> None:
+    """Refuse images off the [0, 1] scale, whose decoded values would be clipped in silence."""
+    low, high = float(x.min()), float(x.max())
+    if is_image(tuple(x.shape[1:])) and (low < -0.1 or high > 1.1):  # resizing may overshoot a little
+        raise InputError(
+            f"an embedding of images is fitted on values in [0, 1]; got {low:.3g} to {high:.3g}; divide by "
+            "255, or make normalisation the model's first layer"
+        )
+
+
 def is_image(shape: tuple[int, ...]) -> bool:
     """Whether samples are images ``(C, H, W)`` on [0, 1], whose decoded values are clipped to that range."""
     return len(shape) == 3

@@ -7,7 +7,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from wassermix.embed.base import Embedding, Options, Progress, is_image, sample_shape
+from wassermix.embed.base import Embedding, Options, Progress, is_image, require_unit_range, sample_shape
 from wassermix.errors import InputError
 from wassermix.streams import stream
 
@@ -46,6 +46,7 @@ class PCA(Embedding):
     def fit(self, x: Tensor, *, progress: Progress | None = None) -> Self:
         """The leading eigenvectors of the samples' covariance."""
         self.shape = sample_shape(x)
+        require_unit_range(x)
         flat = x.reshape(len(x), -1)
         self.mean = flat.mean(dim=0)
         centred = flat - self.mean

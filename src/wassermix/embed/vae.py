@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wassermix.embed.base import Embedding, Options, Progress, sample_shape
+from wassermix.embed.base import Embedding, Options, Progress, require_unit_range, sample_shape
 from wassermix.errors import InputError
 from wassermix.streams import stream
 
@@ -63,6 +63,7 @@ class VAE(Embedding):
     def fit(self, x: Tensor, *, progress: Progress | None = None) -> Self:
         """Train on images ``(n, C, H, W)`` in [0, 1]; ``progress`` counts epochs."""
         self._build(sample_shape(x))
+        require_unit_range(x)
         self.to(x.device).train()
         optimiser = torch.optim.Adam(self.parameters(), lr=self.learning_rate)
         for epoch in range(self.epochs):
