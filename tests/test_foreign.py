@@ -105,6 +105,18 @@ def test_filling_up_a_batch_passes_gradients_and_leaves_no_trace():
     assert model(torch.zeros(0, 2)).shape == (0, 2)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch would rather export
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")  # says that the trace wavers, as it should
+@pytest.mark.parametrize("layer", [nn.Dropout(0.5), nn.BatchNorm1d(6, track_running_stats=False)])
+def test_a_trace_made_in_training_mode_is_refused(tmp_path, layer):
+    net = nn.Sequential(nn.Flatten(), nn.Linear(16, 6), layer, nn.Linear(6, CLASSES)).train()
+    example = torch.rand(4, *SHAPE)
+    net[1] = nn.Linear(example[0].numel(), 6)
+    torch.jit.save(torch.jit.trace(net, example, check_trace=False), str(tmp_path / "train.ts"))
+    with pytest.raises(InputError, match=r"answers the same sample differently.*model\.eval\(\)"):
+        load(tmp_path / "train.ts")
+
+
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # torch's own, while it decomposes
 @pytest.mark.parametrize("decomposed", [False, True])
 def test_an_export_in_training_mode_is_refused(tmp_path, decomposed):

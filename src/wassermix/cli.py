@@ -109,11 +109,12 @@ def train(
     out: Annotated[Path | None, typer.Option(help="the run directory; by default under runs/")] = None,
     resume: Resume = False,
     overwrite: Overwrite = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Train a classifier into a run directory."""
     from wassermix.commands.train import run_train
 
-    run_train(recipe, overrides or [], out=out, resume=resume, overwrite=overwrite)
+    run_train(recipe, overrides or [], out=out, resume=resume, overwrite=overwrite, dry_run=dry_run)
 
 
 @app.command()

@@ -38,13 +38,32 @@ def load_foreign_model(
     if Path(model).is_file() or model.endswith(SUFFIXES):
         if weights is not None:
             raise InputError(f"--weights goes with package.module:factory; '{model}' holds its own weights")
-        loaded = _from_file(Path(model))
-    else:
-        loaded = _from_factory(model, weights, shape=shape, num_classes=num_classes)
-    for module in loaded.modules():
-        module.training = False  # .eval() is refused by exported programs, whose mode is fixed
+        loaded = _in_eval(_from_file(Path(model)))
+        _try_out(model, loaded, shape=shape, num_classes=num_classes)
+        _refuse_wavering(model, loaded, shape)
+        return loaded
+    loaded = _in_eval(_from_factory(model, weights, shape=shape, num_classes=num_classes))
     _try_out(model, loaded, shape=shape, num_classes=num_classes)
     return loaded
+
+
+def _in_eval(model: nn.Module) -> nn.Module:
+    for module in model.modules():
+        module.training = False  # .eval() is refused by exported programs, whose mode is fixed
+    return model
+
+
+@torch.no_grad()
+def _refuse_wavering(name: str, model: nn.Module, shape: tuple[int, ...]) -> None:
+    """A file keeps the mode it was saved in: answers that vary with chance or company show training mode."""
+    x = torch.rand(4, *shape, generator=torch.Generator().manual_seed(0))
+    together, again, alone = model(x), model(x), model(x[:1])
+    close = 1e-3 * float(together.abs().max().clamp_min(1e-6))
+    if not torch.allclose(together, again, atol=close) or not torch.allclose(together[:1], alone, atol=close):
+        raise InputError(
+            f"model '{name}' answers the same sample differently from time to time or batch to batch: it was "
+            "saved in training mode; call model.eval() before tracing or exporting and save it again"
+        )
 
 
 class BatchLimits(nn.Module):

@@ -56,6 +56,12 @@ def test_the_curve_never_rises_and_begins_where_a_single_attack_does(digits):
 def test_a_given_step_follows_the_radius():
     assert FGSM(eps=0.1).with_eps(0.3).step == pytest.approx(0.3)
     assert PGD(eps=0.1, steps=5).with_eps(0.3).step == pytest.approx(0.15)
+    assert FGSM(eps=0.0).with_eps(0.3).step > 0
+
+
+def test_a_step_backwards_is_refused():
+    with pytest.raises(InputError, match=r"step_size is -0\.1"):
+        PGD(eps=0.1, step_size=-0.1)
 
 
 def test_progress_counts_to_the_end(digits):

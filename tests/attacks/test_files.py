@@ -163,8 +163,12 @@ def test_a_folder_that_cannot_be_written_is_an_error(digits, tmp_path):
 def test_autoattack_beside_lifts_the_upper_bound(digits, tmp_path):
     weak = run(digits, tmp_path, name="alone", images=5)
     assert weak.checks[-1].message.startswith("this accuracy is an upper bound")
-    (tmp_path / "aa.json").write_text(json.dumps({"attack": "autoattack", "norm": "linf", "eps": 0.05}))
+    record = json.loads((tmp_path / "alone.json").read_text()) | {"attack": "autoattack"}
+    (tmp_path / "aa.json").write_text(json.dumps(record))
     assert run(digits, tmp_path, name="beside", images=5).checks[-1].passed
+    assert not run(digits, tmp_path, name="other images", images=6).checks[-1].passed
+    (tmp_path / "aa.json").write_text(json.dumps(record | {"fingerprint": "of other weights"}))
+    assert not run(digits, tmp_path, name="other weights", images=5).checks[-1].passed
 
 
 def test_what_is_no_result_is_not_read(tmp_path):

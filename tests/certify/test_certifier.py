@@ -251,6 +251,13 @@ def test_bfloat16_is_named_and_float64_is_possible(network: nn.Module, images: T
     assert "float64" in repr(double)
 
 
+def test_weights_of_another_precision_than_asked_are_said(images: Tensor) -> None:
+    wide = nn.Sequential(nn.Flatten(), nn.Linear(images[0].numel(), 3)).double()
+    with pytest.raises(InputError, match=r"weights are float64.*precision 'float64'"):
+        certify(wide, images[:1], sigma=0.5, n=200)
+    assert len(certify(wide, images[:1], sigma=0.5, n=200, precision="float64")) == 1
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -73,6 +73,21 @@ def test_verify_fails_on_a_forged_certificate(
     assert run(monkeypatch, "verify", tmp_path / "forged.tsv") == 1
 
 
+def test_verify_goes_on_after_a_file_that_cannot_be_verified(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "certify", trained, "--n", 300, "--images", 2, "--name", "whole") == 0
+    folder = tmp_path / "run" / "certify"
+    folder.mkdir(parents=True)
+    for kind in ("tsv", "json"):
+        (folder / f"whole.{kind}").write_bytes((trained / "certify" / f"whole.{kind}").read_bytes())
+    (folder / "begun.tsv").write_bytes((folder / "whole.tsv").read_bytes())
+    assert run(monkeypatch, "verify", tmp_path / "run") == 1
+    shown = capsys.readouterr().out
+    assert "begun.tsv: cannot be verified" in shown
+    assert "2 certificates, all hold" in shown
+
+
 def test_an_existing_certification_is_refused(
     trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,7 +123,8 @@ def test_a_dry_run_costs_and_writes_nothing(
     before = sorted(trained.rglob("*"))
     assert run(monkeypatch, "certify", trained, "--dry-run", "--name", "dry") == 0
     assert run(monkeypatch, "attack", trained, "--dry-run", "--name", "dry") == 0
-    assert capsys.readouterr().out.count("minutes") == 2
+    assert run(monkeypatch, "train", trained / "config.yaml", "--out", trained / "new", "--dry-run") == 0
+    assert capsys.readouterr().out.count("minutes") == 3
     assert sorted(trained.rglob("*")) == before
 
 

@@ -72,7 +72,7 @@ def attack_to_files(
         seconds=sum(line["seconds"] for line in done),
         training=training,
         check=check,
-        beside=_autoattack_beside(out, attack),
+        beside=_autoattack_beside(out, attack, task),
     )
     write_json(result_path, {"version": __version__, **task, **result.record()})
     part_path.unlink()
@@ -180,19 +180,14 @@ def _judgement(line: dict[str, Any]) -> Judgement:
     return Judgement(torch.tensor(line["clean"]).bool(), torch.tensor(line["robust"]).bool(), extra)
 
 
-def _autoattack_beside(out: Path, attack: Attack) -> bool:
-    """Whether AutoAttack's number at the same radius lies in the same folder."""
+def _autoattack_beside(out: Path, attack: Attack, task: dict[str, Any]) -> bool:
+    """Whether AutoAttack's number at the same radius, for the same weights and images, lies beside."""
     if not isinstance(attack, BallAttack):
         return False
-    for path in sorted(out.glob("*.json")):
-        record = read_json(path)
-        if (record.get("attack"), record.get("norm"), record.get("eps")) == (
-            "autoattack",
-            attack.norm,
-            attack.eps,
-        ):
-            return True
-    return False
+    same = {key: task[key] for key in ("norm", "eps", "fingerprint", "indices")}
+    wanted = json.loads(json.dumps({"attack": "autoattack", **same}))
+    records = map(read_json, sorted(out.glob("*.json")))
+    return any(all(record.get(key) == value for key, value in wanted.items()) for record in records)
 
 
 def _report(progress: Progress | None, done: int, total: int) -> None:

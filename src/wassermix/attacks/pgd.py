@@ -101,6 +101,8 @@ class PGD(BallAttack):
         super().__post_init__()
         if self.step_size is not None:
             object.__setattr__(self, "step_size", parse_number(self.step_size))
+        if self.step_size is not None and not self.step_size >= 0:
+            raise InputError(f"attack: step_size is {self.step_size}; expected a length, not below 0")
         if self.steps < 1 or self.restarts < 1:
             raise InputError(f"attack: steps={self.steps}, restarts={self.restarts}; expected 1 or more")
         if self.loss not in LOSSES:
@@ -131,9 +133,12 @@ class PGD(BallAttack):
         return f"{super().label}-{self.steps}" + (f"-r{self.restarts}" if self.restarts > 1 else "")
 
     def with_eps(self, eps: float) -> Self:
-        """The same attack at another radius; a step that was given grows and shrinks with it."""
+        """The same attack at another radius; a step that was given grows and shrinks with it.
+
+        From ``eps=0`` there is nothing to scale: the step is the default one.
+        """
         step = self.step_size
-        scaled = step if step is None or self.eps == 0 else step * eps / self.eps
+        scaled = None if step is None or self.eps == 0 else step * eps / self.eps
         return replace(self, eps=eps, step_size=scaled)
 
     def parameters(self) -> dict[str, Any]:

@@ -62,6 +62,7 @@ def voting(model: Classifier, shape: Sequence[int], settings: CertifySettings) -
     channels-last, which convolutions on a CPU run about twice as fast; the model itself is not touched.
     """
     device = _device(model)
+    _require_precision(model, settings)
     forward = _compiled(model) if resolve_backend(settings.backend) == "compile" else model
     with ExitStack() as stack:
         stack.enter_context(evaluating(model))
@@ -69,6 +70,15 @@ def voting(model: Classifier, shape: Sequence[int], settings: CertifySettings) -
         if settings.precision == "bfloat16":
             stack.enter_context(torch.autocast(device.type, dtype=torch.bfloat16))
         yield _Votes(forward, tuple(shape), settings, device=device)
+
+
+def _require_precision(model: Classifier, settings: CertifySettings) -> None:
+    first = next(model.parameters(), None) if isinstance(model, nn.Module) else None
+    if first is not None and (first.dtype == torch.float64) != (settings.precision == "float64"):
+        raise InputError(
+            f"certify: the model's weights are {str(first.dtype).removeprefix('torch.')}, the precision "
+            f"asked for is {settings.precision}; use precision 'float64' for a float64 model, or convert it"
+        )
 
 
 class _Votes:

@@ -18,6 +18,7 @@ from wassermix.attacks import (
 )
 from wassermix.commands.console import console, counted, say
 from wassermix.commands.target import Target, sample_indices
+from wassermix.errors import InputError
 
 __all__ = ["AttackSettings", "run_attack"]
 
@@ -52,7 +53,7 @@ def run_attack(
     """Attack at each eps, print what survives, and print the checks that did not pass."""
     indices = torch.tensor(sample_indices(target, settings.images))
     # All are made before the first one runs: a mistake in the last eps should not cost hours.
-    for attack in [_made(target, settings, eps) for eps in settings.eps.split(",")]:
+    for attack in [_made(target, settings, eps) for eps in _radii(settings)]:
         if dry_run:
             cost = estimate_attack(target.model, target.split, indices, attack=attack)
             say(f"{attack.label}: at most {cost.passes:,} passes, {cost.minutes:.1f} minutes here")
@@ -71,6 +72,13 @@ def run_attack(
                 progress=progress,
             )
         _print(result, attack.label)
+
+
+def _radii(settings: AttackSettings) -> list[str]:
+    radii = settings.eps.split(",")
+    if settings.attack == "geodesic" and len(radii) > 1:
+        raise InputError("attack geodesic goes along paths, not to a radius; leave --eps out")
+    return radii
 
 
 def _made(target: Target, settings: AttackSettings, eps: str) -> Attack:
@@ -104,6 +112,9 @@ def _print(result: AttackResult, label: str) -> None:
     for name, share in (("clean", result.clean), ("attacked", result.robust)):
         table.add_row(name, f"{share['accuracy']:.1%}", f"{share['low']:.1%} to {share['high']:.1%}")
     console.print(table)
+    if "curve" in result.summary:
+        points = [f"{point['t']:g}: {point['accuracy']:.1%}" for point in result.summary["curve"]]
+        say(f"accuracy at each share of the way to another class: {', '.join(points)}")
     for check in result.checks:
         if not check.passed:
             say(f"check '{check.name}': {check.message}")

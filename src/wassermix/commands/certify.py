@@ -80,6 +80,6 @@ def _print(certificates: Certificates, target: Target) -> None:
     if summary["acr"] is not None:
         say(f"average certified radius {summary['acr']:.3f} (comparable at equal mode, n and alpha only)")
     draws = summary["draws"]
-    saving = "" if summary["mode"] == "fixed" else f"; {summary['saving']:.1f}x fewer than mode fixed takes"
-    say(f"draws an image: mean {draws['mean']:.0f}, median {draws['median']:.0f}{saving}")
+    fewer = f"; {summary['saving']:.1f}x fewer than mode fixed takes" if summary["saving"] >= 1.05 else ""
+    say(f"draws an image: mean {draws['mean']:.0f}, median {draws['median']:.0f}{fewer}")
     say(summary["statement"])

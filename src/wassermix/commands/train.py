@@ -10,7 +10,7 @@ import yaml
 
 from wassermix.commands.console import counted, say, training
 from wassermix.config import Config, build_config, parse_value
-from wassermix.engine import TrainState, distributed, train
+from wassermix.engine import TrainState, distributed, estimate_training, train
 from wassermix.errors import InputError
 from wassermix.recipes import load_recipe
 
@@ -18,13 +18,26 @@ __all__ = ["parse_overrides", "read_recipe", "run_train"]
 
 
 def run_train(
-    recipe: str, overrides: Iterable[str], *, out: Path | None, resume: bool, overwrite: bool
+    recipe: str,
+    overrides: Iterable[str],
+    *,
+    out: Path | None,
+    resume: bool,
+    overwrite: bool,
+    dry_run: bool = False,
 ) -> Path:
     """Train and say where the run is."""
     config = build_config(read_recipe(recipe), parse_overrides(overrides))
+    if dry_run:
+        cost = estimate_training(config)
+        say(
+            f"would take {cost.updates:,} updates, about {cost.passes:,} forward+backward passes, "
+            f"{cost.minutes:.1f} minutes here"
+        )
     out = out or Path("runs") / default_name(config)
-    with distributed.process_group():
-        train_with_progress(config, out, resume=resume, overwrite=overwrite)
+    if not dry_run:
+        with distributed.process_group():
+            train_with_progress(config, out, resume=resume, overwrite=overwrite)
     return out
 
 

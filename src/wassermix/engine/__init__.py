@@ -1,6 +1,7 @@
 """Training: from a config to a run directory."""
 
 from wassermix.engine.build import Parts, build_parts, load_dataset, make_model
+from wassermix.engine.cost import TrainingCost, estimate_training
 from wassermix.engine.loop import TrainState, train
 from wassermix.engine.objective import Extras, Objective
 from wassermix.engine.rundir import RunDir
@@ -11,7 +12,9 @@ __all__ = [
     "Parts",
     "RunDir",
     "TrainState",
+    "TrainingCost",
     "build_parts",
+    "estimate_training",
     "load_dataset",
     "make_model",
     "train",

@@ -30,7 +30,7 @@ from wassermix.modes import evaluating
 from wassermix.streams import stream, stream_seed
 from wassermix.transport import warm_up
 
-__all__ = ["TrainState", "train"]
+__all__ = ["TrainState", "stores", "train"]
 
 Progress = Callable[[float, str], None]
 """Called as ``progress(share of the training done, one line of numbers)`` after each update."""
@@ -166,13 +166,13 @@ class _Training:
 
     def _budget(self) -> Budget:
         augment, samples = self.parts.augment, len(self.parts.data.train)
-        extra = round(augment.ratio * samples) if _stores(augment) else 0
+        extra = round(augment.ratio * samples) if stores(augment) else 0
         return make_budget(self.config, samples + extra, distributed.world_size())
 
     def _epoch_source(self) -> Split:
         """The training split, with the stored augmented set beside it where the augmenter keeps one."""
         augment, train = self.parts.augment, self.parts.data.train
-        if not _stores(augment):
+        if not stores(augment):
             return train
         last_refresh = self.state.epoch - self.state.epoch % augment.refresh
         if self.state.epoch == last_refresh:
@@ -255,7 +255,7 @@ class _Training:
 
 def _objective(parts: Parts) -> nn.Module:
     extras = Extras(
-        augment=None if _stores(parts.augment) else parts.augment,
+        augment=None if stores(parts.augment) else parts.augment,
         regularizer=parts.regularizer,
         embed=parts.embed,
         source=None if is_streamed(parts.data.train) else parts.data.train,
@@ -272,7 +272,7 @@ def _begin_epoch(objective: nn.Module) -> None:
         begin()
 
 
-def _stores(augment: Any) -> bool:
+def stores(augment: Any) -> bool:
     """Whether the augmenter keeps a set beside the training split (Algorithm 1), not one for each batch."""
     return getattr(augment, "mode", "online") == "stored"
 
@@ -282,7 +282,7 @@ def _passes(parts: Parts) -> float:
 
     New samples beside the batch cost the method too; making a stored set is counted when it is made.
     """
-    augment = None if _stores(parts.augment) else parts.augment
+    augment = None if stores(parts.augment) else parts.augment
     ratio = augment.ratio if augment is not None and augment.adds else 0.0
     search = getattr(augment, "passes", 0.0) * (ratio or 1.0)
     return float(parts.method.passes * (1 + ratio) + search + getattr(parts.regularizer, "passes", 0.0))

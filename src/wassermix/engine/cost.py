@@ -1,0 +1,64 @@
+"""What a training will cost: updates, passes and minutes, from a short measurement."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from wassermix.config import Config
+from wassermix.engine.budget import make_budget
+from wassermix.engine.build import build_parts
+from wassermix.engine.loop import TrainState, stores, train
+
+__all__ = ["TrainingCost", "estimate_training"]
+
+FIRST, MOST = 2, 200
+"""Updates of the first look, and at most of the measurement."""
+
+
+@dataclass(frozen=True)
+class TrainingCost:
+    """Updates, forward + backward passes (a forward is a third of one), and their pace here."""
+
+    updates: int
+    passes: int
+    passes_per_second: float
+
+    @property
+    def minutes(self) -> float:
+        """Minutes expected; solving transport problems is not counted."""
+        return self.passes / self.passes_per_second / 60
+
+
+def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
+    """Train for about ``seconds`` without the stored augmented set, and foretell the whole.
+
+    What cannot be combined, read or built is refused here as it would be by the training itself.
+    """
+    parts = build_parts(config)
+    stored = parts.augment if stores(parts.augment) else None
+    extra = 0 if stored is None else round(stored.ratio * len(parts.data.train))
+    budget = make_budget(config, len(parts.data.train) + extra)
+    plain = config if stored is None else config.model_copy(update={"augment": None})
+    first = _trained(plain, FIRST)
+    wanted = math.ceil(seconds * FIRST / max(first.seconds, 1e-3))
+    short = _trained(plain, min(max(wanted, FIRST), MOST))
+    # The worst time of each stored sample is searched once every `refresh` epochs.
+    searched = 0.0 if stored is None else stored.passes * extra / stored.refresh
+    an_image = short.passes / short.images + searched / (len(parts.data.train) + extra)
+    an_update = an_image * short.images / short.updates
+    if budget.unit == "passes":
+        return TrainingCost(math.ceil(budget.amount / an_update), round(budget.amount), _pace(short))
+    return TrainingCost(round(budget.amount), round(budget.amount * an_update), _pace(short))
+
+
+def _trained(config: Config, updates: int) -> TrainState:
+    short = config.model_copy(update={"updates": updates, "budget": None, "tensorboard": False})
+    with tempfile.TemporaryDirectory() as folder:
+        return train(short, Path(folder))
+
+
+def _pace(state: TrainState) -> float:
+    return state.passes / max(state.seconds, 1e-9)
