@@ -84,6 +84,9 @@ class GeodesicAugmenter:
     pair on whole classes (at most 1000 samples of each) and applies it to new samples, instead of an OT
     problem for each batch.
 
+    With an adversarial base method the search scores attacked samples, which costs its steps for every
+    candidate; ``attacked=False`` scores clean ones.
+
     Controls: ``choice="random"`` draws the time, ``choice="fixed"`` takes ``time`` (0: reconstruction only);
     ``pairing="random"`` joins random pairs (mixup between classes in the same space).
 
@@ -121,6 +124,7 @@ class GeodesicAugmenter:
         maps: Maps = "batch",
         reservoir: int = 0,
         mode: Mode = "stored",
+        attacked: bool = True,
     ) -> None:
         self.num_classes, self.embed = num_classes, embed
         self.ratio, self.pair_size, self.entropy = ratio, pair_size, entropy
@@ -129,7 +133,7 @@ class GeodesicAugmenter:
         self.labels, self.both, self.refresh, self.pairs = labels, both, refresh, pairs
         self.max_distance, self.target_classes = max_distance, target_classes
         self.choice, self.time, self.pairing, self.maps = choice, time, pairing, maps
-        self.reservoir, self.mode = reservoir, mode
+        self.reservoir, self.mode, self.attacked = reservoir, mode, attacked
         self._latents: Latents | None = None
         self._class_maps: dict[tuple[int, int], EntropicMap] = {}
         self._near: Tensor | None = None

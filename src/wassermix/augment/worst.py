@@ -43,7 +43,7 @@ class Scorer:
             seen = x[rows] if noise is None else x[rows] + self.sigma * noise[rows]
             seen, target = seen.to(home), y[rows].to(home)
             if self.attack is not None:
-                seen = self.attack(self.model, seen, target)
+                seen = self.attack(self.model, seen.detach(), target)
             parts.append(judge(self.model(seen), target))
         return torch.cat(parts).to(x.device)
 

@@ -36,6 +36,8 @@ def counted(title: str) -> Iterator[Callable[[int, int], None]]:
         def progress(done: int, total: int) -> None:
             bar.start()
             bar.update(task, completed=done, total=total)
+            if done >= total:
+                bar.stop()  # leaves the terminal to the next one
 
         yield progress
 

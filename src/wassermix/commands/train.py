@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import yaml
 
 from wassermix.commands.console import counted, say, training
 from wassermix.config import Config, build_config, parse_value
-from wassermix.engine import TrainState, distributed, estimate_training, train
+from wassermix.engine import RunDir, TrainState, distributed, estimate_training, train
 from wassermix.errors import InputError
 from wassermix.recipes import load_recipe
 
@@ -45,14 +47,23 @@ def train_with_progress(
     config: Config, out: Path, *, resume: bool = False, overwrite: bool = False
 ) -> TrainState:
     """Train under a progress bar and print one line at the end."""
-    with counted("downloading") as downloading, training(f"training {out.name}") as progress:
+    with ExitStack() as bars:
         state = train(
-            config, out, resume=resume, overwrite=overwrite, progress=progress, downloading=downloading
+            config,
+            out,
+            resume=resume,
+            overwrite=overwrite,
+            downloading=bars.enter_context(counted("downloading")),
+            fitting=bars.enter_context(counted("fitting the embedding")),
+            progress=bars.enter_context(training(f"training {out.name}")),
         )
     if distributed.rank() == 0:
         speed = state.images / max(state.seconds, 1e-9)
         spent = f"{state.epoch} epochs, {state.updates} updates, {state.seconds:.0f} s"
         say(f"{out}: {spent}, {speed:.0f} images/s")
+        last = json.loads(RunDir(out).metrics_file.read_text().splitlines()[-1])
+        if "reconstruction_error" in last:
+            say(f"the embedding loses {last['reconstruction_error']:.2g} (mean squared error a coordinate)")
     return state
 
 

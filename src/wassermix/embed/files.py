@@ -65,7 +65,7 @@ def fit_cached(
     rows: Rows,
     *,
     cache: Path,
-    limit: int = 60_000,
+    limit: int = 20_000,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Embedding:

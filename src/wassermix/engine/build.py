@@ -13,7 +13,8 @@ from torch import nn
 
 from wassermix.config import Config, Section, component
 from wassermix.data import Dataset, load_data
-from wassermix.embed import Embedding, fit_rows, load_embedding
+from wassermix.data.locate import cache_folder
+from wassermix.embed import VAE, Embedding, fit_cached, fit_rows, load_embedding
 from wassermix.errors import InputError
 from wassermix.methods import Method, compatible
 from wassermix.models import build_model
@@ -37,14 +38,21 @@ class Parts:
 
 
 def build_parts(
-    config: Config, *, embedding_file: Path | None = None, downloading: Progress | None = None
+    config: Config,
+    *,
+    embedding_file: Path | None = None,
+    downloading: Progress | None = None,
+    fitting: Progress | None = None,
 ) -> Parts:
     """Everything a config names, ready to train; what cannot be combined is refused here.
 
-    ``embedding_file`` is read instead of fitting the embedding again, where it exists.
+    ``embedding_file`` is read instead of fitting the embedding again, where it exists; ``fitting`` follows
+    one that takes long.
     """
     data = load_dataset(config, downloading)
-    embed = _embedding(config, data, embedding_file) if config.embed is not None else None
+    embed = None
+    if config.embed is not None:
+        embed = _embedding(config, data, embedding_file, fitting)
     context = {"num_classes": data.num_classes, "shape": data.shape, "embed": embed}
     method = _made("method", config.method, context)
     augment = _made("augment", config.augment, context)
@@ -114,12 +122,15 @@ def device_of(config: Config) -> torch.device:
     return device
 
 
-def _embedding(config: Config, data: Dataset, file: Path | None) -> Embedding:
+def _embedding(config: Config, data: Dataset, file: Path | None, fitting: Progress | None) -> Embedding:
     """The embedding, fitted on training samples only (never on held-out or test ones)."""
     embed = _made("embed", config.embed, {})
     if file is not None and file.exists():
         return load_embedding(file, embed=embed)
-    return fit_rows(embed, data.train, seed=config.seed)
+    if isinstance(embed, VAE):  # minutes of training: kept for the next run on the same data
+        folder = cache_folder() / "embeddings"
+        return fit_cached(embed, data.train, cache=folder, seed=config.seed, progress=fitting)
+    return fit_rows(embed, data.train, seed=config.seed, progress=fitting)
 
 
 def _made(family: str, section: Section | None, context: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from wassermix.config import Config
 from wassermix.engine.budget import make_budget
 from wassermix.engine.build import build_parts
 from wassermix.engine.loop import TrainState, stores, train
+from wassermix.engine.objective import search_cost
 
 __all__ = ["TrainingCost", "estimate_training"]
 
@@ -46,7 +47,7 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
     wanted = math.ceil(seconds * FIRST / max(first.seconds, 1e-3))
     short = _trained(plain, min(max(wanted, FIRST), MOST))
     # The worst time of each stored sample is searched once every `refresh` epochs.
-    searched = 0.0 if stored is None else stored.passes * extra / stored.refresh
+    searched = 0.0 if stored is None else search_cost(parts.method, stored) * extra / stored.refresh
     an_image = short.passes / short.images + searched / (len(parts.data.train) + extra)
     an_update = an_image * short.images / short.updates
     if budget.unit == "passes":

@@ -15,12 +15,12 @@ from torch import Tensor, nn
 from wassermix.config import Config, config_hash
 from wassermix.data import Split, batches
 from wassermix.data.splits import is_streamed
-from wassermix.embed import save_embedding
+from wassermix.embed import reconstruction_error, save_embedding
 from wassermix.engine import distributed
 from wassermix.engine.budget import Budget, make_budget
 from wassermix.engine.build import Parts, build_parts, device_of
 from wassermix.engine.metrics import MetricsFile, TensorBoard, peak_memory_mib
-from wassermix.engine.objective import Extras, Objective
+from wassermix.engine.objective import Extras, Objective, scored_under, search_cost
 from wassermix.engine.rundir import RunDir
 from wassermix.engine.schedule import lr_factor
 from wassermix.engine.source import UnionSplit
@@ -58,6 +58,7 @@ def train(
     overwrite: bool = False,
     progress: Progress | None = None,
     downloading: Callable[[int, int], None] | None = None,
+    fitting: Callable[[int, int], None] | None = None,
 ) -> TrainState:
     """Train what ``config`` says into the run directory ``out``.
 
@@ -66,7 +67,10 @@ def train(
     """
     run = RunDir(out)
     parts = build_parts(
-        config, embedding_file=run.embedding_file if resume else None, downloading=downloading
+        config,
+        embedding_file=run.embedding_file if resume else None,
+        downloading=downloading,
+        fitting=fitting,
     )
     if distributed.rank() == 0:
         run.prepare(config, resume=resume, overwrite=overwrite)
@@ -184,11 +188,13 @@ class _Training:
     def _refreshed(self) -> Any:
         """Algorithm 1 of the paper under the current model; the same on every process."""
         generator = stream(self.config.seed, "augment", self.state.epoch, device=self.device)
-        augmented = self.parts.augment.make_set(
-            self.parts.data.train, model=self.parts.model, generator=generator, sigma=self.parts.method.sigma
+        augment, method = self.parts.augment, self.parts.method
+        under = scored_under(method, augment, progress=self._share(), generator=generator)
+        augmented = augment.make_set(
+            self.parts.data.train, model=self.parts.model, generator=generator, **under
         )
-        self.state.passes += len(augmented) * self.parts.augment.passes
-        if distributed.rank() == 0 and self.parts.augment.refresh > 1:
+        self.state.passes += len(augmented) * search_cost(method, augment)
+        if distributed.rank() == 0 and augment.refresh > 1:
             augmented.save(self.run.augmented_file)
         return augmented
 
@@ -204,6 +210,7 @@ class _Training:
             "lr": self.optimizer.param_groups[0]["lr"],
             "loss": {"total": sum(terms.values()), **terms},
             **self._accuracy(),
+            **self._reconstruction(),
             "seconds": round(seconds, 3),
             "images_per_second": round(images / seconds, 1),
             "peak_memory_mib": round(peak_memory_mib(), 1),
@@ -234,6 +241,14 @@ class _Training:
                 x = x + sigma * torch.randn(x.shape, generator=noise, device=self.device)
                 right += int((self.parts.model(x).argmax(1).cpu() == y).sum())
         return {"accuracy": right / len(chosen), "accuracy_on": name}
+
+    def _reconstruction(self) -> dict[str, float]:
+        """What the embedding loses: the mean squared error a coordinate, on training samples."""
+        if self.parts.embed is None:
+            return {}
+        train = self.parts.data.train
+        chosen = torch.linspace(0, len(train) - 1, min(WATCHED, len(train))).round().long()
+        return {"reconstruction_error": reconstruction_error(self.parts.embed, train.get(chosen))}
 
     def _restored(self) -> TrainState:
         state = self.run.load_state()
@@ -284,5 +299,5 @@ def _passes(parts: Parts) -> float:
     """
     augment = None if stores(parts.augment) else parts.augment
     ratio = augment.ratio if augment is not None and augment.adds else 0.0
-    search = getattr(augment, "passes", 0.0) * (ratio or 1.0)
+    search = search_cost(parts.method, augment) * (ratio or 1.0)
     return float(parts.method.passes * (1 + ratio) + search + getattr(parts.regularizer, "passes", 0.0))

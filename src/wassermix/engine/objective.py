@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +14,10 @@ from wassermix import labels
 from wassermix.augment import GeodesicAugmenter
 from wassermix.data import Split
 from wassermix.embed import Embedding
-from wassermix.methods import Batch, Method
+from wassermix.methods import TRADES, Batch, Method, PGDTraining
+from wassermix.modes import Classifier
 
-__all__ = ["Extras", "Objective"]
+__all__ = ["Extras", "Objective", "scored_under", "search_cost"]
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,9 @@ class Objective(nn.Module):
         augment = self.extras.augment
         if augment is None or hasattr(augment, "on"):
             return batch
-        noise = {"sigma": self.method.sigma} if isinstance(augment, GeodesicAugmenter) else {}
+        under = scored_under(self.method, augment, progress=batch.progress, generator=batch.generator)
         with torch.no_grad():
-            x, y = augment(batch.x, batch.y, model=self.model, generator=batch.generator, **noise)
+            x, y = augment(batch.x, batch.y, model=self.model, generator=batch.generator, **under)
         if augment.adds:
             x = torch.cat([batch.x, x])
             y = torch.cat([labels.soft(batch.y, self.num_classes), y])
@@ -85,6 +86,32 @@ class Objective(nn.Module):
         if augment is None or not hasattr(augment, "on"):
             return nullcontext()
         return augment.on(self.model, batch.x, batch.y, generator=batch.generator)
+
+
+def scored_under(
+    method: Method, augment: Any, *, progress: float, generator: torch.Generator | None
+) -> dict[str, Any]:
+    """What a geodesic augmenter looks for the worst time under: the method's noise, and its attack."""
+    if not isinstance(augment, GeodesicAugmenter):
+        return {}
+    if not _attacks(method, augment):
+        return {"sigma": method.sigma}
+
+    def attack(model: Classifier, x: Tensor, y: Tensor) -> Tensor:
+        return method.perturb(model, Batch(x=x, y=y, progress=progress, generator=generator))
+
+    return {"sigma": method.sigma, "attack": attack}
+
+
+def search_cost(method: Method, augment: Any) -> float:
+    """Passes that the search costs for each new sample; each forward of it may follow an attack."""
+    passes = float(getattr(augment, "passes", 0.0))
+    return passes * (1 + 3 * method.steps) if _attacks(method, augment) else passes
+
+
+def _attacks(method: Method, augment: Any) -> TypeGuard[PGDTraining | TRADES]:
+    wanted = isinstance(augment, GeodesicAugmenter) and augment.attacked and augment.choice == "worst"
+    return wanted and isinstance(method, PGDTraining | TRADES)
 
 
 def _moved(extras: Extras, home: torch.device) -> Extras:
