@@ -236,6 +236,7 @@ def audit(
     sigma: Annotated[
         float, typer.Option(help="noise of a smoothed classifier; 0 audits the plain one")
     ] = 0.0,
+    draws: Annotated[int, typer.Option(help="noises that the smoothed classifier averages over")] = 16,
     split: SplitName = "test",
     name: Name = None,
     seed: Seed = 0,
@@ -251,7 +252,7 @@ def audit(
 
     target = load_target(run, model=model, weights=weights, data=data, split=split)
     settings = AuditSettings(
-        pairs=pairs, points=points, per_class=per_class, sigma=sigma, name=name, seed=seed
+        pairs=pairs, points=points, per_class=per_class, sigma=sigma, draws=draws, name=name, seed=seed
     )
     run_audit(target, settings, resume=resume, overwrite=overwrite)
 

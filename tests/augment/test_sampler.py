@@ -64,6 +64,8 @@ def test_rows_without_labels_and_one_class_are_refused() -> None:
         GeodesicSampler().fit_resample(table, kinds[:-1])
     with pytest.raises(InputError, match="at least two"):
         GeodesicSampler().fit_resample(table, np.zeros(len(table)))
+    with pytest.raises(InputError, match="no rows"):
+        GeodesicSampler().fit_resample(np.zeros((0, 3)), np.zeros(0))
 
 
 def test_a_file_for_other_trainers_is_written_once(tmp_path: Path) -> None:

@@ -195,13 +195,15 @@ def smoothed(
         logp = torch.cat([model(rows).log_softmax(dim=1) for rows in x.split(BATCH)])
         return logp.clamp_min(LOWEST)
 
+    def noise(draw: int) -> Tensor:  # made again at each time, for together they may not fit into memory
+        generator = stream(seed, "audit noise", draw)
+        return torch.randn((count, *like.shape[1:]), generator=generator).to(like)
+
     if sigma == 0:
         return plain
-    noise = torch.randn((draws, count, *like.shape[1:]), generator=stream(seed, "audit noise"))
-    noise = sigma * noise.to(like)
 
     def averaged(x: Tensor) -> Tensor:
-        each = torch.stack([plain(x + part) for part in noise])
+        each = torch.stack([plain(x + sigma * noise(draw)) for draw in range(draws)])
         return each.logsumexp(dim=0) - torch.tensor(float(draws)).log().to(each)
 
     return averaged

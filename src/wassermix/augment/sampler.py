@@ -64,6 +64,8 @@ class GeodesicSampler:
             raise InputError(
                 f"X has {len(table)} rows and y the shape {kinds.shape}; expected one class a row"
             )
+        if len(table) == 0:
+            raise InputError("X has no rows; expected samples of at least two classes")
         self.classes_, codes = np.unique(kinds, return_inverse=True)
         rows = torch.from_numpy(table.reshape(len(table), -1).astype(np.float32))
         source = _Table(rows, torch.from_numpy(codes.astype(np.int64)))

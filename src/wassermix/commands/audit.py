@@ -27,6 +27,7 @@ class AuditSettings:
     points: int = 21
     per_class: int = 500
     sigma: float = 0.0
+    draws: int = 16
     name: str | None = None
     seed: int = 0
 
@@ -45,6 +46,7 @@ def run_audit(
             points=settings.points,
             per_class=settings.per_class,
             sigma=settings.sigma,
+            draws=settings.draws,
             seed=settings.seed,
             resume=resume,
             overwrite=overwrite,
