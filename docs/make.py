@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -62,6 +63,7 @@ def run_record(folder: Path) -> dict[str, Any]:
 
 def draw_picture() -> None:
     """Digits on their way between classes, and the loss of two models along it."""
+    matplotlib.rcParams["svg.hashsalt"] = "wassermix"  # the same picture gives the same file
     stored = np.load(RESULTS / "demo-frames.npz")
     runs = json.loads((RESULTS / "demo.json").read_text())["runs"]
     figure = Figure(figsize=(9, 4.2), layout="constrained")
