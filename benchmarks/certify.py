@@ -77,7 +77,7 @@ def parse() -> Options:
     parser.add_argument("--data", default="mnist")
     parser.add_argument("--sigmas", type=float, nargs="+", default=[0.25, 0.5, 1.0])
     parser.add_argument(
-        "--images", type=int, nargs="+", default=[500, 250, 250], help="for each sigma, or one for all"
+        "--images", type=int, nargs="+", default=[500], help="for each sigma, or one for all"
     )
     parser.add_argument("--full", type=int, default=20, help="images recorded to the end at each sigma")
     parser.add_argument("--epochs", type=int, default=5)
