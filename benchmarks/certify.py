@@ -76,9 +76,7 @@ def parse() -> Options:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default="mnist")
     parser.add_argument("--sigmas", type=float, nargs="+", default=[0.25, 0.5, 1.0])
-    parser.add_argument(
-        "--images", type=int, nargs="+", default=[500], help="for each sigma, or one for all"
-    )
+    parser.add_argument("--images", type=int, nargs="+", default=[500], help="for each sigma, or one for all")
     parser.add_argument("--full", type=int, default=20, help="images recorded to the end at each sigma")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--plain-draws", type=int, default=2_000_000)
