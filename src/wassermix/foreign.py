@@ -35,22 +35,19 @@ def load_foreign_model(
     in a way that could run code; a factory is the user's own code and is run. From Python no loading is
     needed: attacks, certifiers and audits take any callable.
     """
-    if Path(model).is_file() or model.endswith(SUFFIXES):
+    from_file = Path(model).is_file() or model.endswith(SUFFIXES)
+    if from_file:
         if weights is not None:
             raise InputError(f"--weights goes with package.module:factory; '{model}' holds its own weights")
-        loaded = _in_eval(_from_file(Path(model)))
-        _try_out(model, loaded, shape=shape, num_classes=num_classes)
-        _refuse_wavering(model, loaded, shape)
-        return loaded
-    loaded = _in_eval(_from_factory(model, weights, shape=shape, num_classes=num_classes))
-    _try_out(model, loaded, shape=shape, num_classes=num_classes)
-    return loaded
-
-
-def _in_eval(model: nn.Module) -> nn.Module:
-    for module in model.modules():
+        loaded = _from_file(Path(model))
+    else:
+        loaded = _from_factory(model, weights, shape=shape, num_classes=num_classes)
+    for module in loaded.modules():
         module.training = False  # .eval() is refused by exported programs, whose mode is fixed
-    return model
+    _try_out(model, loaded, shape=shape, num_classes=num_classes)
+    if from_file:
+        _refuse_wavering(model, loaded, shape)
+    return loaded
 
 
 @torch.no_grad()

@@ -10,7 +10,7 @@ from pathlib import Path
 from wassermix.config import Config
 from wassermix.engine.budget import make_budget
 from wassermix.engine.build import build_parts
-from wassermix.engine.loop import TrainState, stores, train
+from wassermix.engine.loop import TrainState, stored_samples, stores, train
 from wassermix.engine.objective import search_cost
 
 __all__ = ["TrainingCost", "estimate_training"]
@@ -40,15 +40,16 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
     """
     parts = build_parts(config)
     stored = parts.augment if stores(parts.augment) else None
-    extra = 0 if stored is None else round(stored.ratio * len(parts.data.train))
-    budget = make_budget(config, len(parts.data.train) + extra)
+    extra = stored_samples(parts)
+    samples = len(parts.data.train) + extra
+    budget = make_budget(config, samples)
     plain = config if stored is None else config.model_copy(update={"augment": None})
     first = _trained(plain, FIRST)
     wanted = math.ceil(seconds * FIRST / max(first.seconds, 1e-3))
     short = _trained(plain, min(max(wanted, FIRST), MOST))
     # The worst time of each stored sample is searched once every `refresh` epochs.
     searched = 0.0 if stored is None else search_cost(parts.method, stored) * extra / stored.refresh
-    an_image = short.passes / short.images + searched / (len(parts.data.train) + extra)
+    an_image = short.passes / short.images + searched / samples
     an_update = an_image * short.images / short.updates
     if budget.unit == "passes":
         return TrainingCost(math.ceil(budget.amount / an_update), round(budget.amount), _pace(short))

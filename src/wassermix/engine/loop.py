@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from wassermix.modes import evaluating
 from wassermix.streams import stream, stream_seed
 from wassermix.transport import warm_up
 
-__all__ = ["TrainState", "stores", "train"]
+__all__ = ["TrainState", "stored_samples", "stores", "train"]
 
 Progress = Callable[[float, str], None]
 """Called as ``progress(share of the training done, one line of numbers)`` after each update."""
@@ -169,9 +170,8 @@ class _Training:
         return self.budget.share(updates=self.state.updates, passes=self.state.passes)
 
     def _budget(self) -> Budget:
-        augment, samples = self.parts.augment, len(self.parts.data.train)
-        extra = round(augment.ratio * samples) if stores(augment) else 0
-        return make_budget(self.config, samples + extra, distributed.world_size())
+        samples = len(self.parts.data.train) + stored_samples(self.parts)
+        return make_budget(self.config, samples, distributed.world_size())
 
     def _epoch_source(self) -> Split:
         """The training split, with the stored augmented set beside it where the augmenter keeps one."""
@@ -210,7 +210,7 @@ class _Training:
             "lr": self.optimizer.param_groups[0]["lr"],
             "loss": {"total": sum(terms.values()), **terms},
             **self._accuracy(),
-            **self._reconstruction(),
+            **self._reconstruction,
             "seconds": round(seconds, 3),
             "images_per_second": round(images / seconds, 1),
             "peak_memory_mib": round(peak_memory_mib(), 1),
@@ -232,7 +232,7 @@ class _Training:
         """Accuracy under one draw of the training noise, on held-out samples where there are any."""
         data, sigma = self.parts.data, self.parts.method.sigma
         name, split = ("holdout", data.holdout) if data.holdout is not None else ("test", data.test)
-        chosen = torch.linspace(0, len(split) - 1, min(WATCHED, len(split))).round().long()
+        chosen = _watched(split)
         noise = stream(self.config.seed, "watch", self.state.epoch, device=self.device)
         right = 0
         with evaluating(self.parts.model):
@@ -242,13 +242,13 @@ class _Training:
                 right += int((self.parts.model(x).argmax(1).cpu() == y).sum())
         return {"accuracy": right / len(chosen), "accuracy_on": name}
 
+    @cached_property
     def _reconstruction(self) -> dict[str, float]:
         """What the embedding loses: the mean squared error a coordinate, on training samples."""
         if self.parts.embed is None:
             return {}
         train = self.parts.data.train
-        chosen = torch.linspace(0, len(train) - 1, min(WATCHED, len(train))).round().long()
-        return {"reconstruction_error": reconstruction_error(self.parts.embed, train.get(chosen))}
+        return {"reconstruction_error": reconstruction_error(self.parts.embed, train.get(_watched(train)))}
 
     def _restored(self) -> TrainState:
         state = self.run.load_state()
@@ -266,6 +266,10 @@ class _Training:
         if self.config.tensorboard:
             sinks.append(TensorBoard(self.run.path / "tensorboard", epochs_done=self.state.epoch))
         return sinks
+
+
+def _watched(split: Split) -> Tensor:
+    return torch.linspace(0, len(split) - 1, min(WATCHED, len(split))).round().long()
 
 
 def _objective(parts: Parts) -> nn.Module:
@@ -290,6 +294,11 @@ def _begin_epoch(objective: nn.Module) -> None:
 def stores(augment: Any) -> bool:
     """Whether the augmenter keeps a set beside the training split (Algorithm 1), not one for each batch."""
     return getattr(augment, "mode", "online") == "stored"
+
+
+def stored_samples(parts: Parts) -> int:
+    """How many samples a stored set puts beside the training split."""
+    return round(parts.augment.ratio * len(parts.data.train)) if stores(parts.augment) else 0
 
 
 def _passes(parts: Parts) -> float:
