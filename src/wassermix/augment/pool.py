@@ -173,9 +173,8 @@ def near_weights(pool: Pool, entropy: float) -> Tensor:
         costs[c0, others] = costs[others, c0] = cost
     even = uniform_weights(pool)
     apart = costs.clamp_min(max(float(costs.max()) * LEAST_COST, 1e-30))
-    return (
-        even * (apart[even > 0].min() / apart) ** NEARNESS
-    )  # a power of raw costs would leave float's range
+    nearest = apart[even > 0].min()  # as a unit: a power of raw costs would leave float's range
+    return even * (nearest / apart) ** NEARNESS
 
 
 def require_pairs(pool: Pool, where: str) -> None:
