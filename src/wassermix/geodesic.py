@@ -56,7 +56,7 @@ class Geodesic:
     """McCann's interpolation (Eq. 3): particle ``i`` runs from ``start_i`` to ``end_i = T(start_i)``.
 
     ``z_t = (1-t) z + t T(z)`` in the latent space with constant velocity ``T(z) - z``, seen through the
-    decoder. The label runs along (Eq. 11): ``mix`` is ``(1-t) y0 + t y1``; ``side`` is ``y0`` before the
+    decoder. The label runs along (Eq. 12): ``mix`` is ``(1-t) y0 + t y1``; ``side`` is ``y0`` before the
     middle and ``y1`` from there on; ``hard`` stays ``y0``. Particle ``i`` carries the mass ``weights_i``.
     """
 
