@@ -20,6 +20,7 @@ from wassermix.augment import (
     ManifoldMixup,
     Mixup,
     PuzzleMix,
+    SimplexAugmenter,
 )
 from wassermix.certify import certify, predict
 from wassermix.data import load_data
@@ -63,6 +64,7 @@ __all__ = [
     "PathPoint",
     "Pixel",
     "PuzzleMix",
+    "SimplexAugmenter",
     "SmoothedPGD",
     "Standard",
     "attack_curve",

@@ -240,7 +240,7 @@ def option_fields(factory: Callable[..., Any]) -> dict[str, Any]:
 def _interpolates(raw: Mapping[str, Any]) -> bool:
     """Whether anything in the config wants an embedding."""
     name = (raw.get("augment") or {}).get("name")
-    return name == "geodesic" or raw.get("regularizer") is not None
+    return name in ("geodesic", "simplex") or raw.get("regularizer") is not None
 
 
 def _fraction(value: Any) -> Any:

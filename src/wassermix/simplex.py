@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -73,6 +73,10 @@ class SimplexGeodesic:
 
     def __len__(self) -> int:
         return self.corners.shape[1]
+
+    def rows(self, rows: Tensor) -> SimplexGeodesic:
+        """The same surface for some of the anchor's samples."""
+        return replace(self, corners=self.corners[:, rows])
 
     def at(self, weights: Tensor) -> PathPoint:
         """The point at ``weights (classes,)``, or ``(n, classes)`` one for each sample; they sum to 1.

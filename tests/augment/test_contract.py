@@ -15,13 +15,14 @@ from wassermix.methods import Batch, Gaussian
 
 CLASSES = 3
 NAMES = sorted(AUGMENTERS)
-MIXING = sorted(set(NAMES) - {"geodesic"})
+MIXING = [name for name in NAMES if not AUGMENTERS[name].adds]
 INSIDE = {name for name in NAMES if hasattr(AUGMENTERS[name], "on")}
 VECTORS = sorted(set(NAMES) - {"cutmix", "puzzlemix"} - INSIDE)
 OPTIONS: dict[str, dict[str, Any]] = {
     "manifold": {"layers": ("input", "0")},
     "feature-geodesic": {"layer": "0"},
     "geodesic": {"mode": "online", "pair_size": 4},
+    "simplex": {"pair_size": 4},
 }
 
 

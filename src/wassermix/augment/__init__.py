@@ -12,6 +12,7 @@ from wassermix.augment.manifold import ManifoldMixup
 from wassermix.augment.mixup import Mixup
 from wassermix.augment.puzzlemix import PuzzleMix
 from wassermix.augment.sampler import GeodesicSampler, augment_to_file
+from wassermix.augment.simplex import SimplexAugmenter
 from wassermix.augment.stored import AugmentedSet
 
 __all__ = [
@@ -25,11 +26,13 @@ __all__ = [
     "ManifoldMixup",
     "Mixup",
     "PuzzleMix",
+    "SimplexAugmenter",
     "augment_to_file",
 ]
 
 AUGMENTERS: dict[str, Any] = {
     "geodesic": GeodesicAugmenter,
+    "simplex": SimplexAugmenter,
     "feature-geodesic": FeatureGeodesic,
     "mixup": Mixup,
     "kmixup": KMixup,

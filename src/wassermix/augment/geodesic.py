@@ -24,6 +24,7 @@ from wassermix.augment.pool import (
     require_pairs,
     uniform_weights,
 )
+from wassermix.augment.reservoir import Reservoir
 from wassermix.augment.stored import AugmentedSet, SetWriter
 from wassermix.augment.worst import Scorer, Search, place, search_passes, worst_times
 from wassermix.embed import Embedding, Pixel
@@ -137,7 +138,7 @@ class GeodesicAugmenter:
         self._latents: Latents | None = None
         self._class_maps: dict[tuple[int, int], EntropicMap] = {}
         self._near: Tensor | None = None
-        self._kept: tuple[Tensor, Tensor] | None = None
+        self._remembered = Reservoir(reservoir, num_classes)
         _check(self)
 
     @property
@@ -170,7 +171,7 @@ class GeodesicAugmenter:
         kinds = labelling.hard(y)
         with torch.no_grad():
             z = embed.encode(x)
-        pool = Pool(*self._remembered(z, kinds), self.num_classes, generator)
+        pool = Pool(*self._remembered.join(z, kinds), self.num_classes, generator)
         wanted = round(self.ratio * len(x))
         if len(pool.present) < 2 or wanted == 0:
             return x[:0], torch.zeros(0, self.num_classes, device=x.device)
@@ -234,7 +235,7 @@ class GeodesicAugmenter:
 
     def begin_epoch(self) -> None:
         """Forget the reservoir: an epoch depends on nothing but the model and its own batches."""
-        self._kept = None
+        self._remembered.clear()
 
     def load_set(self, path: Path) -> AugmentedSet:
         """A set that was saved before."""
@@ -246,16 +247,6 @@ class GeodesicAugmenter:
             embed = Pixel().fit(source.get(torch.arange(1))) if self.embed is None else self.embed
             self._latents, self._near, self._class_maps = Latents(source, embed), None, {}
         return self._latents.embed, self._latents
-
-    def _remembered(self, z: Tensor, kinds: Tensor) -> tuple[Tensor, Tensor]:
-        """This batch's latents and those of the reservoir, which then takes the batch in."""
-        if self.reservoir == 0:
-            return z, kinds
-        if self._kept is not None:
-            z, kinds = torch.cat([z, self._kept[0]]), torch.cat([kinds, self._kept[1]])
-        kept = torch.cat([(kinds == c).nonzero()[: self.reservoir, 0] for c in range(self.num_classes)])
-        self._kept = z[kept], kinds[kept]
-        return z, kinds
 
     def _scorer(self, model: Classifier | None, sigma: float, attack: Attack | None) -> Scorer | None:
         if model is None and self.choice == "worst":
@@ -389,7 +380,6 @@ def _check(augment: GeodesicAugmenter) -> None:
         f"target_classes is at least 1; got {augment.target_classes}": augment.target_classes >= 1,
         "target_classes above 1 keeps the worst of them: it needs choice=worst": augment.target_classes == 1
         or augment.choice == "worst",
-        f"reservoir is not negative; got {augment.reservoir}": augment.reservoir >= 0,
         f"max_distance is positive, or None; got {augment.max_distance}": augment.max_distance is None
         or augment.max_distance > 0,
         "maps=class needs whole classes: use mode=stored": augment.maps == "batch"

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from wassermix import labels
-from wassermix.augment import GeodesicAugmenter
+from wassermix.augment import GeodesicAugmenter, SimplexAugmenter
 from wassermix.data import Split
 from wassermix.embed import Embedding
 from wassermix.methods import TRADES, Batch, Method, PGDTraining
@@ -91,8 +91,8 @@ class Objective(nn.Module):
 def scored_under(
     method: Method, augment: Any, *, progress: float, generator: torch.Generator | None
 ) -> dict[str, Any]:
-    """What a geodesic augmenter looks for the worst time under: the method's noise, and its attack."""
-    if not isinstance(augment, GeodesicAugmenter):
+    """What an augmenter looks for the worst place under: the method's noise, and for a time its attack."""
+    if not isinstance(augment, GeodesicAugmenter | SimplexAugmenter):
         return {}
     if not _attacks(method, augment):
         return {"sigma": method.sigma}
