@@ -237,6 +237,12 @@ def audit(
         float, typer.Option(help="noise of a smoothed classifier; 0 audits the plain one")
     ] = 0.0,
     draws: Annotated[int, typer.Option(help="noises that the smoothed classifier averages over")] = 16,
+    classes: Annotated[
+        str | None, typer.Option(help="three classes at once, such as 3-5-8, instead of pairs")
+    ] = None,
+    embed: Annotated[
+        Path | None, typer.Option(help="paths in this embedding, a run's embedding.safetensors")
+    ] = None,
     split: SplitName = "test",
     name: Name = None,
     seed: Seed = 0,
@@ -252,7 +258,15 @@ def audit(
 
     target = load_target(run, model=model, weights=weights, data=data, split=split)
     settings = AuditSettings(
-        pairs=pairs, points=points, per_class=per_class, sigma=sigma, draws=draws, name=name, seed=seed
+        pairs=pairs,
+        points=points,
+        per_class=per_class,
+        sigma=sigma,
+        draws=draws,
+        classes=classes,
+        embed=embed,
+        name=name,
+        seed=seed,
     )
     run_audit(target, settings, resume=resume, overwrite=overwrite)
 

@@ -141,9 +141,12 @@ def test_audit_and_report_make_one_page(
     assert run(monkeypatch, "audit", trained, "--pairs", "3-8,4-9", "--points", 5, "--per-class", 30) == 0
     (audit,) = (json.loads(path.read_text()) for path in (trained / "audit").glob("*.json"))
     assert [(pair["source"], pair["target"]) for pair in audit["pairs"]] == [(3, 8), (4, 9)]
+    three = ("audit", trained, "--classes", "3-5-8", "--points", 3, "--per-class", 20)
+    assert run(monkeypatch, *three) == 0
     page = tmp_path / "report.html"
     assert run(monkeypatch, "report", trained, "--out", page) == 0
     assert "MNIST" in page.read_text()
+    assert "KL between 3, 5, 8" in page.read_text()
 
 
 def test_augment_writes_new_samples_with_soft_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 
 from report.pages import Page
 from report.synthetic_runs import RADII, write_attack, write_audit, write_certified, write_run
+from wassermix.audit import simplex_to_files
+from wassermix.data import TensorSplit
 from wassermix.report import write_report
 
 
@@ -234,3 +237,20 @@ def test_a_large_audit_stays_mailable(classes: int, side: int, tmp_path: Path) -
 def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
     paths = [write_run(tmp_path / folder / "run", images=40) for folder in ("a", "b")]
     assert write_report(paths, tmp_path / "out.html").runs == ("a/run", "b/run")
+
+
+def test_a_triangle_is_shown_with_its_worst_place(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    split = TensorSplit(torch.eye(3).repeat(4, 1), torch.arange(12) % 3)
+    simplex_to_files(
+        lambda x: torch.tensor([5.0, 5.0, -5.0]).expand(len(x), 3),
+        split,
+        out=run / "audit" / "simplex",
+        classes=(0, 1, 2),
+        points=3,
+        class_names=["cat", "dog", "<owl>"],
+    )
+    write_report([run], tmp_path / "report.html")
+    page = Page((tmp_path / "report.html").read_text())
+    words = "KL between cat, dog, <owl>, highest (10.693) at 0.00 of cat, 0.00 of dog, 1.00 of <owl>."
+    assert any(words in text for text in page.words)

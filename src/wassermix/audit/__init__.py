@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wassermix.audit.files import audit_to_files
+from wassermix.audit.files import audit_to_files, simplex_to_files
 from wassermix.audit.performance import PairCurve, PerformanceGeodesic, performance_geodesic
 from wassermix.audit.simplex import PerformanceSimplex, performance_simplex
 
@@ -13,4 +13,5 @@ __all__ = [
     "audit_to_files",
     "performance_geodesic",
     "performance_simplex",
+    "simplex_to_files",
 ]

@@ -41,8 +41,9 @@ def plot_simplex(audit: PerformanceSimplex) -> Figure:
     across = [w[1] + w[2] / 2 for w in audit.weights]
     up = [w[2] * 3**0.5 / 2 for w in audit.weights]
     shown = axes.tricontourf(across, up, audit.kl, levels=16, cmap="viridis")
-    for kind, corner in zip(audit.classes, ((0, 0), (1, 0), (0.5, 3**0.5 / 2))):
-        axes.annotate(str(kind), corner, fontsize=14, ha="center", va="center", color="tab:red")
+    names = audit.parameters.get("class_names") or {kind: str(kind) for kind in audit.classes}
+    for kind, corner in zip(audit.classes, ((0, -0.05), (1, -0.05), (0.5, 3**0.5 / 2 + 0.05))):
+        axes.annotate(names[kind], corner, fontsize=12, ha="center", va="center", annotation_clip=False)
     axes.set(title="KL between three classes", aspect="equal")
     axes.set_axis_off()
     figure.colorbar(shown, ax=axes)

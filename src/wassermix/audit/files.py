@@ -19,6 +19,7 @@ from wassermix.audit.performance import (
     performance_geodesic,
     wanted_pairs,
 )
+from wassermix.audit.simplex import PerformanceSimplex, performance_simplex
 from wassermix.certify.files import fingerprint
 from wassermix.embed import Embedding, Pixel
 from wassermix.embed.base import is_image
@@ -28,7 +29,7 @@ from wassermix.geodesic import Geodesic
 from wassermix.modes import Classifier
 from wassermix.streams import stream
 
-__all__ = ["HeldOut", "audit_to_files", "default_name"]
+__all__ = ["HeldOut", "audit_to_files", "default_name", "simplex_to_files"]
 
 
 class HeldOut(Protocol):
@@ -80,13 +81,18 @@ def audit_to_files(
     """
     file = out / f"{default_name(sigma, points) if name is None else name}.json"
     names = {} if class_names is None else {"class_names": list(class_names)}
-    made_of = {**(about or {}), "fingerprint": fingerprint(model)}
+    made_of = {**(about or {}), **_fingerprints(model, embed)}
     if file.exists() and not overwrite:
         parameters = audit_parameters(
             points, per_class, sigma, draws=draws, seed=seed, embed=embed, entropy=entropy
         )
         asked = _spelled(wanted_pairs(pairs, split.y.unique().tolist()))
-        return _kept(file, {**made_of, **parameters, **names, "pairs": asked}, resume=resume)
+        stored = _stored(file, resume=resume)
+        kept = PerformanceGeodesic.from_dict(stored)
+        pairs_kept = _spelled([(pair.source, pair.target) for pair in kept.pairs])
+        found = {**stored, **kept.parameters, "pairs": pairs_kept}
+        _require_same(file, {**parameters, **names, **made_of, "pairs": asked}, found)
+        return kept
     rows = _rows(split.y, per_class, seed)
     x, y = split.get(rows).to(device), split.y[rows].to(device)
     audit = performance_geodesic(
@@ -112,23 +118,86 @@ def audit_to_files(
     return audit
 
 
-def _kept(file: Path, task: dict[str, Any], *, resume: bool) -> PerformanceGeodesic:
-    """The audit that exists, if it is the one that was asked for."""
+def simplex_to_files(
+    model: Classifier,
+    split: HeldOut,
+    *,
+    out: Path,
+    classes: tuple[int, int, int],
+    name: str | None = None,
+    points: int = 9,
+    per_class: int = 200,
+    sigma: float = 0.0,
+    draws: int = 1,
+    embed: Embedding | None = None,
+    seed: int = 0,
+    about: dict[str, Any] | None = None,
+    class_names: Sequence[str] | None = None,
+    device: torch.device | str = "cpu",
+    progress: Callable[[int, int], None] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+) -> PerformanceSimplex:
+    """:func:`performance_simplex` on a held-out split, written to ``out/NAME.json`` and ``out/NAME.svg``.
+
+    The rest as in :func:`audit_to_files`.
+    """
+    first, second, third = classes
+    file = out / f"{f'{first}-{second}-{third}-s{sigma:g}-p{points}' if name is None else name}.json"
+    names = {} if class_names is None else {"class_names": list(class_names)}
+    made_of = {**(about or {}), **_fingerprints(model, embed)}
+    if file.exists() and not overwrite:
+        parameters = audit_parameters(
+            points, per_class, sigma, draws=draws, seed=seed, embed=embed, entropy=None
+        )
+        stored = _stored(file, resume=resume)
+        asked = {**parameters, **names, **made_of, "classes": list(classes)}
+        _require_same(file, asked, {**stored, **stored["parameters"]})
+        return PerformanceSimplex.from_dict(stored)
+    rows = _rows(split.y, per_class, seed)
+    audit = performance_simplex(
+        model,
+        split.get(rows).to(device),
+        split.y[rows].to(device),
+        classes=classes,
+        points=points,
+        per_class=per_class,
+        sigma=sigma,
+        draws=draws,
+        embed=embed,
+        seed=seed,
+        progress=progress,
+    )
+    audit = replace(audit, parameters={**audit.parameters, **names})
+    write_json(file, {**made_of, **audit.as_dict()})
+    write_beside(file.with_suffix(".svg"), lambda beside: audit.plot().savefig(beside, format="svg"))
+    return audit
+
+
+def _fingerprints(model: Classifier, embed: Embedding | None) -> dict[str, str | None]:
+    """Which weights, and which embedding where one was given."""
+    found = {"fingerprint": fingerprint(model)}
+    return found if embed is None else {**found, "embedding": fingerprint(embed)}
+
+
+def _stored(file: Path, *, resume: bool) -> dict[str, Any]:
+    """What an audit wrote before, if it may be kept."""
     if not resume:
         raise InputError(
             f"'{file}' exists; use --resume to keep it, --overwrite to replace it, or another --name"
         )
-    stored = read_json(file)
-    audit = PerformanceGeodesic.from_dict(stored)
-    found = {**stored, **audit.parameters}
-    found["pairs"] = _spelled([(pair.source, pair.target) for pair in audit.pairs])
-    for key, value in json.loads(json.dumps(task)).items():
+    stored: dict[str, Any] = read_json(file)
+    return stored
+
+
+def _require_same(file: Path, asked: dict[str, Any], found: dict[str, Any]) -> None:
+    """The audit that exists must be the one that was asked for."""
+    for key, value in json.loads(json.dumps(asked)).items():
         if found.get(key) != value:
             raise InputError(
                 f"'{file}' was made with {key} {found.get(key)!r}, now it is {value!r}; "
                 "resume with the same settings, overwrite it, or give another name"
             )
-    return audit
 
 
 def _spelled(pairs: Sequence[tuple[int, int]]) -> str:

@@ -135,7 +135,7 @@ def performance_geodesic(
     if points < 2 or per_class < 1 or draws < 1 or sigma < 0:
         raise InputError("audit: points is at least 2, per_class and draws at least 1, sigma not negative")
     embed = Pixel().fit(x[:1]) if embed is None else embed
-    chosen = _chosen(y, per_class, seed)
+    chosen = chosen_rows(y, per_class, seed)
     wanted = wanted_pairs(pairs, list(chosen))
     times = torch.linspace(0, 1, points)
     curves = []
@@ -224,7 +224,7 @@ def _curve(
         accuracy=accuracy,
         as_source=as_source,
         as_target=as_target,
-        as_other=[_short(max(0.0, 1 - a - b)) for a, b in zip(as_source, as_target)],
+        as_other=[short(max(0.0, 1 - a - b)) for a, b in zip(as_source, as_target)],
         total_variation=_variation(kl),
         total_variation_loss=_variation(loss),
         worst_t=t[max(range(len(kl)), key=lambda k: kl[k])],
@@ -246,7 +246,7 @@ def _judged(
     first = float((weights * (decided == source)).sum())
     second = float((weights * (decided == target)).sum())
     accuracy = first + second if abs(t - 0.5) < 1e-9 else (first if t < 0.5 else second)
-    return _short(loss), _short(loss - entropy), _short(accuracy), _short(first), _short(second)
+    return short(loss), short(loss - entropy), short(accuracy), short(first), short(second)
 
 
 def widened(y: Tensor, logp: Tensor) -> Tensor:
@@ -260,7 +260,8 @@ def widened(y: Tensor, logp: Tensor) -> Tensor:
     return torch.nn.functional.pad(y, (0, missing))
 
 
-def _short(value: float) -> float:
+def short(value: float) -> float:
+    """Six decimals: what a file holds."""
     return round(value, 6)
 
 
@@ -279,7 +280,8 @@ def _flip(t: list[float], as_source: list[float], as_target: list[float]) -> flo
     return None
 
 
-def _chosen(y: Tensor, per_class: int, seed: int) -> dict[int, Tensor]:
+def chosen_rows(y: Tensor, per_class: int, seed: int) -> dict[int, Tensor]:
+    """Rows of each class, at most ``per_class``, drawn by ``seed`` alone."""
     chosen = {}
     for kind in y.unique().tolist():
         rows = (y == kind).nonzero()[:, 0]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from rich.table import Table
 from torch import nn
 
-from wassermix.audit import PerformanceGeodesic, audit_to_files
+from wassermix.audit import PerformanceGeodesic, PerformanceSimplex, audit_to_files, simplex_to_files
 from wassermix.commands.console import console, counted
 from wassermix.commands.target import Target
+from wassermix.embed import load_embedding
 from wassermix.errors import InputError
 
 __all__ = ["AuditSettings", "run_audit"]
@@ -28,6 +30,8 @@ class AuditSettings:
     per_class: int = 500
     sigma: float = 0.0
     draws: int = 16
+    classes: str | None = None
+    embed: Path | None = None
     name: str | None = None
     seed: int = 0
 
@@ -35,27 +39,44 @@ class AuditSettings:
 def run_audit(
     target: Target, settings: AuditSettings, *, resume: bool = False, overwrite: bool = False
 ) -> None:
-    """Audit, write JSON and pictures, and print the weakest pairs."""
-    with counted(f"auditing {target.folder.name}") as progress:
-        curves = audit_to_files(
-            target.model,
-            target.split,
-            out=target.folder / "audit",
-            name=settings.name,
-            pairs=parse_pairs(settings.pairs),
-            points=settings.points,
-            per_class=settings.per_class,
-            sigma=settings.sigma,
-            draws=settings.draws,
-            seed=settings.seed,
-            resume=resume,
-            overwrite=overwrite,
-            device=next(target.model.parameters()).device if isinstance(target.model, nn.Module) else "cpu",
-            about=target.about(),
-            class_names=target.data.class_names or None,
-            progress=progress,
-        )
-    _print(curves, target)
+    """Audit, write JSON and pictures, and print where the model is weakest."""
+    out, words = target.folder / "audit", f"auditing {target.folder.name}"
+    asked = {**_asked(target, settings), "resume": resume, "overwrite": overwrite}
+    if settings.classes is None:
+        pairs = parse_pairs(settings.pairs)
+        with counted(words) as progress:
+            curves = audit_to_files(
+                target.model, target.split, out=out, pairs=pairs, progress=progress, **asked
+            )
+        _print(curves, _names(target))
+    else:
+        three = parse_classes(settings.classes)
+        with counted(words) as progress:
+            surface = simplex_to_files(
+                target.model, target.split, out=out / "simplex", classes=three, progress=progress, **asked
+            )
+        _print_simplex(surface, _names(target))
+
+
+def _asked(target: Target, settings: AuditSettings) -> dict[str, Any]:
+    """What pairs and triples of classes have in common."""
+    model = target.model
+    return {
+        "name": settings.name,
+        "points": settings.points,
+        "per_class": settings.per_class,
+        "sigma": settings.sigma,
+        "draws": settings.draws,
+        "embed": None if settings.embed is None else load_embedding(settings.embed),
+        "seed": settings.seed,
+        "device": next(model.parameters()).device if isinstance(model, nn.Module) else "cpu",
+        "about": target.about(),
+        "class_names": target.data.class_names or None,
+    }
+
+
+def _names(target: Target) -> tuple[str, ...]:
+    return target.data.class_names or tuple(map(str, range(target.data.num_classes)))
 
 
 def parse_pairs(text: str) -> Literal["all"] | list[tuple[int, int]]:
@@ -69,8 +90,16 @@ def parse_pairs(text: str) -> Literal["all"] | list[tuple[int, int]]:
         raise InputError(f"--pairs is '{text}'; expected 'all' or class numbers such as 3-8,4-9") from error
 
 
-def _print(curves: PerformanceGeodesic, target: Target) -> None:
-    names = target.data.class_names or tuple(map(str, range(target.data.num_classes)))
+def parse_classes(text: str) -> tuple[int, int, int]:
+    """``3-5-8`` as three classes."""
+    try:
+        first, second, third = (int(word) for word in text.split("-"))
+    except ValueError as error:
+        raise InputError(f"--classes is '{text}'; expected three class numbers such as 3-5-8") from error
+    return first, second, third
+
+
+def _print(curves: PerformanceGeodesic, names: tuple[str, ...]) -> None:
     table = Table(
         "from",
         "to",
@@ -91,5 +120,22 @@ def _print(curves: PerformanceGeodesic, target: Target) -> None:
             f"{pair.worst_t:.2f}",
             f"{pair.accuracy[worst]:.1%}",
             flip,
+        )
+    console.print(table)
+
+
+def _print_simplex(surface: PerformanceSimplex, names: tuple[str, ...]) -> None:
+    shown = [names[kind] for kind in surface.classes]
+    table = Table(
+        *(f"weight of {name}" for name in shown),
+        "KL",
+        *(f"as {name}" for name in shown),
+        title_justify="left",
+        title="between three classes: where the loss beyond the label's own entropy is largest",
+    )
+    for place in sorted(range(len(surface.kl)), key=lambda k: -surface.kl[k])[:SHOWN]:
+        weights, decided = surface.weights[place], surface.decided[place]
+        table.add_row(
+            *(f"{w:.2f}" for w in weights), f"{surface.kl[place]:.3f}", *(f"{share:.1%}" for share in decided)
         )
     console.print(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ATTACKS", "CERTIFICATES", "GEODESICS", "MORPH", "TESTS"]
+__all__ = ["ATTACKS", "CERTIFICATES", "GEODESICS", "MORPH", "TESTS", "TRIANGLES"]
 
 CERTIFICATES = (
     "Randomized smoothing proves, with probability at least 1 − alpha for each image, that no "
@@ -28,4 +28,8 @@ GEODESICS = (
     "The performance geodesic: the model's loss on samples that optimal transport carries from one "
     "class to another. KL is the cross-entropy to the mixed label less that label's own entropy, so 0 "
     "is perfect at every t."
+)
+TRIANGLES = (
+    "Three classes at once: each corner holds the samples of a class, each side the geodesic from one to "
+    "another, and the inside mixes all three. KL as above; one colour scale for all runs."
 )

@@ -13,12 +13,13 @@ from typing import Literal
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from wassermix.report.records import Audited, Floats, PairCurve, Rows
+from wassermix.report.records import Audited, Floats, PairCurve, Rows, Triangle
 from wassermix.report.statistics import share
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "pair_values",
     "predicted_shares",
     "training_curves",
+    "triangle_map",
 ]
 
 INK, FAINT, PAPER = "#1d2330", "#d5d9e2", "#fefefd"
@@ -151,9 +153,28 @@ def pair_matrix(
     if len(classes) <= MANY_CLASSES:
         _label_cells(axes, grid, mesh)
     _label_classes(axes, classes)
-    bar = figure.colorbar(mesh, ax=axes, shrink=0.9)
-    bar.ax.tick_params(colors=INK, labelsize=9, length=0)
-    bar.outline.set_visible(False)
+    _colour_bar(figure, axes, mesh)
+    return figure
+
+
+def triangle_map(triangle: Triangle, scale: tuple[float, float] | None = None) -> Figure:
+    """The KL over the triangle whose corners are three classes; ``scale`` as in :func:`pair_matrix`."""
+    low, high = scale or (float(triangle.kl.min()), float(triangle.kl.max()))
+    corners = np.array([(0, 0), (1, 0), (0.5, 3**0.5 / 2)])
+    figure, axes = _one()
+    across, up = (triangle.weights @ corners).T
+    mesh = axes.tripcolor(
+        across, up, triangle.kl, shading="gouraud", cmap=colormaps["cividis"], rasterized=True,
+        norm=Normalize(low, max(high, low + 1e-9)),
+    )  # fmt: skip
+    for name, (x, y) in zip(triangle.classes, corners):
+        above = y > 0
+        axes.text(
+            x, y + (0.04 if above else -0.04), name, ha="center", va="bottom" if above else "top", color=INK
+        )
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    _colour_bar(figure, axes, mesh)
     return figure
 
 
@@ -178,6 +199,12 @@ def _one() -> tuple[Figure, Axes]:
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     figure.patch.set_alpha(0)
     return figure, figure.add_subplot()
+
+
+def _colour_bar(figure: Figure, axes: Axes, mesh: ScalarMappable) -> None:
+    bar = figure.colorbar(mesh, ax=axes, shrink=0.9)
+    bar.ax.tick_params(colors=INK, labelsize=9, length=0)
+    bar.outline.set_visible(False)
 
 
 def _line(axes: Axes, curve: Curve, number: int, marker: str = "") -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from wassermix.report.figures import mean_geodesics, pair_matrix, pair_values, predicted_shares
+from wassermix.report.figures import mean_geodesics, pair_matrix, pair_values, predicted_shares, triangle_map
 from wassermix.report.markup import Safe, element, escape, join, table
 from wassermix.report.pictures import sheet
 from wassermix.report.records import Audited, PairCurve, RunRecord
 from wassermix.report.vector import inline_svg
 
-__all__ = ["audits_of", "film_strip", "geodesic_section", "weakest"]
+__all__ = ["audits_of", "film_strip", "geodesic_section", "triangle_section", "weakest"]
 
 WEAKEST = 5
 BAND = "mean over pairs; the band holds 80% of the pairs."
@@ -61,6 +61,20 @@ def _matrices(audits: Mapping[str, Audited], measure: str) -> Safe:
         )
         for label, audit in audits.items()
     ]
+    return _grid(shown)
+
+
+def triangle_section(runs: Sequence[RunRecord]) -> Safe:
+    """The triangles of all runs, with the same colours."""
+    named = [(run.name, one) for run in runs for one in run.triangles]
+    values = np.concatenate([one.kl for _, one in named])
+    scale = (float(values.min()), float(values.max()))
+    shown = []
+    for label, one in named:
+        worst = one.weights[int(one.kl.argmax())]
+        place = ", ".join(f"{weight:.2f} of {name}" for weight, name in zip(worst, one.classes))
+        words = f"{label}: KL between {', '.join(one.classes)}, highest ({one.kl.max():.3f}) at {place}."
+        shown.append(_figure(triangle_map(one, scale), words))
     return _grid(shown)
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from wassermix.files import write_text
 from wassermix.report.compare import comparisons
-from wassermix.report.explanations import ATTACKS, CERTIFICATES, GEODESICS, MORPH, TESTS
+from wassermix.report.explanations import ATTACKS, CERTIFICATES, GEODESICS, MORPH, TESTS, TRIANGLES
 from wassermix.report.explorer import explorer
 from wassermix.report.figures import training_curves
-from wassermix.report.geodesics import audits_of, film_strip, geodesic_section
+from wassermix.report.geodesics import audits_of, film_strip, geodesic_section, triangle_section
 from wassermix.report.markup import Safe, details, element, join, table
 from wassermix.report.reading import load_runs
 from wassermix.report.records import Audited, RunRecord
@@ -100,6 +100,8 @@ def _audit_sections(
         )
     elif absent:
         yield _section("geodesics", "Between the classes", *absent)
+    if any(run.triangles for run in runs):
+        yield _section("triangles", "Between three classes", _lead(TRIANGLES), triangle_section(runs))
 
 
 def _background_sections(runs: Sequence[RunRecord]) -> Iterator[Safe]:
@@ -181,6 +183,7 @@ def _parameters(run: RunRecord) -> Safe:
     blocks += [_listing(f"Certification {item.name}", item.parameters) for item in run.certified]
     blocks += [_listing(f"Attack {item.name}", item.parameters) for item in run.attacked]
     blocks += [_listing(f"Audit {item.name}", item.parameters) for item in run.audited]
+    blocks += [_listing(f"Three classes {item.name}", item.parameters) for item in run.triangles]
     where = element("p", f"Read from {run.path}", attributes={"class": "remark"})
     return details(run.name, where, *blocks)
 

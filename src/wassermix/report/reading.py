@@ -15,7 +15,7 @@ from wassermix.files import read_json
 from wassermix.report.certificates import bare_log, read_certified
 from wassermix.report.checking import Fields
 from wassermix.report.pictures import read_pictures
-from wassermix.report.records import Attacked, Audited, Check, Floats, PairCurve, RunRecord
+from wassermix.report.records import Attacked, Audited, Check, Floats, PairCurve, RunRecord, Triangle
 
 __all__ = ["load_run", "load_runs"]
 
@@ -52,6 +52,7 @@ def load_run(path: Path, name: str | None = None) -> RunRecord:
         certified=_each(path / "certify", read_certified),
         attacked=_each(path / "attack", _attacked),
         audited=_each(path / "audit", _audited),
+        triangles=_each(path / "audit" / "simplex", _triangle),
         notes=_notes([config, *_evaluations(path)]),
         warnings=tuple(_unfinished(path)),
         watched=str(lines[-1].get("accuracy_on", "")) if lines else "",
@@ -173,6 +174,16 @@ def _audited(path: Path, fields: Fields) -> Audited:
         path.with_suffix(".npz"), [_ends(item) for item in fields.objects("pairs")]
     )
     return Audited(path.stem, known, pairs, pictures, times)
+
+
+def _triangle(path: Path, fields: Fields) -> Triangle:
+    known = parameters(fields.values, ("weights", "loss", "kl", "decided", "note"))
+    kl, names = fields.array("kl"), known.get("class_names")
+    classes = tuple(_class_name(str(int(number)), names) for number in fields.array("classes", 3))
+    weights = np.asarray(fields.values.get("weights"), dtype=np.float64)
+    if weights.shape != (len(kl), 3):
+        raise fields.fail("weights", f"{len(kl)} lists of three numbers")
+    return Triangle(path.stem, known, classes, weights, kl)
 
 
 def _ends(item: Fields) -> tuple[str, str]:

@@ -158,6 +158,18 @@ class Audited:
 
 
 @dataclass(frozen=True, eq=False)
+class Triangle:
+    """A model between three classes at once."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    classes: tuple[str, ...]
+    weights: NDArray[np.float64]
+    """``(n, 3)``: how much of each class."""
+    kl: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class RunRecord:
     """Everything that a report shows of one run."""
 
@@ -168,6 +180,7 @@ class RunRecord:
     certified: tuple[CertifiedSet, ...] = ()
     attacked: tuple[Attacked, ...] = ()
     audited: tuple[Audited, ...] = ()
+    triangles: tuple[Triangle, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     watched: str = ""
