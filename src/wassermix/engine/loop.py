@@ -38,6 +38,8 @@ Progress = Callable[[float, str], None]
 
 WATCHED = 1000
 """So many samples, evenly spaced, show the accuracy after each epoch."""
+FUSED = ("cpu", "cuda")
+"""Where the optimiser steps in one pass over weights, gradients and momenta instead of five."""
 
 
 @dataclass
@@ -90,7 +92,9 @@ class _Training:
         self.config, self.run, self.parts = config, run, parts
         self.progress = progress if distributed.rank() == 0 else None
         self.device = device_of(config)
-        self.optimizer = torch.optim.SGD(parts.model.parameters(), **config.optimizer.model_dump())
+        self.optimizer = torch.optim.SGD(
+            parts.model.parameters(), fused=self.device.type in FUSED, **config.optimizer.model_dump()
+        )
         self.state = self._restored()
         self.objective = distributed.wrapped(_objective(parts))
         self.augmented: Any = None
