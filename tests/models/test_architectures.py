@@ -6,7 +6,8 @@ import math
 
 import pytest
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from wassermix.errors import InputError
 from wassermix.models import MODELS, LeNet, PreActResNet18, ResNet, build_model
@@ -126,3 +127,17 @@ def test_every_architecture_says_what_it_is_in_one_line():
     for factory in MODELS.values():
         assert factory.__doc__
         assert len(factory.__doc__.splitlines()[0]) > 20
+
+
+def test_lenet_pools_before_its_relu_and_is_the_textbook_net_all_the_same() -> None:
+    net = build_model("lenet", shape=(1, 28, 28), num_classes=10)
+    x = torch.rand(6, 1, 28, 28, generator=torch.Generator().manual_seed(0), requires_grad=True)
+
+    def textbook(x: Tensor) -> Tensor:
+        for stage in (net.stage1, net.stage2):
+            x = F.max_pool2d(stage[0](x).relu(), 2)
+        return net.fc(net.hidden(x.flatten(1)))
+
+    assert torch.equal(net(x), textbook(x))
+    ours, theirs = (torch.autograd.grad(f(x).square().sum(), [x, *net.parameters()]) for f in (net, textbook))
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(ours, theirs))

@@ -31,8 +31,9 @@ class LeNet(nn.Module):
             )
         height, width = (((side - 4) // 2 - 4) // 2 for side in shape[1:])
         self.normalize = Normalize(shape, mean, std)
-        self.stage1 = nn.Sequential(nn.Conv2d(shape[0], 20, 5), nn.ReLU(), nn.MaxPool2d(2))
-        self.stage2 = nn.Sequential(nn.Conv2d(20, 50, 5), nn.ReLU(), nn.MaxPool2d(2))
+        # ReLU after pooling: max and ReLU commute, and this way it sees a quarter of the values.
+        self.stage1 = nn.Sequential(nn.Conv2d(shape[0], 20, 5), nn.MaxPool2d(2), nn.ReLU())
+        self.stage2 = nn.Sequential(nn.Conv2d(20, 50, 5), nn.MaxPool2d(2), nn.ReLU())
         self.hidden = nn.Sequential(nn.Linear(50 * height * width, 500), nn.ReLU())
         self.fc = nn.Linear(500, num_classes)
 
