@@ -98,12 +98,11 @@ def results_page() -> str:
     """docs/results.md: the findings in words, then every finished table."""
     words = (DOCS / "findings.md").read_text()
     records = [path for name in table_names() if (path := RESULTS / f"{name}.json").exists()]
-    tables = [table_page(json.loads(path.read_text())) for path in records]
+    tables = [line for path in records for line in (table_page(json.loads(path.read_text())), "")]
     parts = [
         words.rstrip(),
         "",
         *tables,
-        "",
         "## The demo",
         "",
         *demo_table(),

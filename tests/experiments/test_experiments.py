@@ -13,6 +13,7 @@ from wassermix.errors import InputError
 from wassermix.experiments import gather, load_table, run_table, table_names, table_page
 from wassermix.experiments.gather import paired_difference
 
+BOTH_WAYS = (("against_control", "mixed"), ("against_rows", "plain"))
 SMALL = """
 title: "Two rows on Gaussians"
 recipe: vectors
@@ -21,6 +22,7 @@ seeds: [0, 1]
 certify: {n: 200, images: 20}
 attacks: [{attack: pgd, norm: l2, eps: 0.5, steps: 2, images: 20}]
 control: plain
+against: {plain: mixed}
 rows:
   plain: {}
   mixed: {augment: mixup}
@@ -33,7 +35,8 @@ def test_every_row_of_every_shipped_table_is_a_valid_training(
 ) -> None:
     table = load_table(name)
     assert all(table.config(row, seed).seed == seed for row in table.rows for seed in table.seeds_of(row))
-    assert set(table.more_seeds) <= set(table.rows)
+    named = {*table.more_seeds, *table.against, *table.against.values(), table.control}
+    assert named <= set(table.rows)
 
 
 @pytest.mark.parametrize("name", [name for name in table_names() if name.startswith("controls")])
@@ -81,13 +84,16 @@ def test_a_table_is_filled_and_gathered_with_its_intervals(filled: Path) -> None
     radii = [json.loads(path.read_text())["acr"] for path in logs]
     assert row["acr"] == pytest.approx(np.mean(radii))
     assert record["against_control"].keys() == {"mixed"}
+    there, back = (record[key][row]["acr_difference"]["mean"] for key, row in BOTH_WAYS)
+    assert there == pytest.approx(-back)
     json.dumps(record, allow_nan=False)
 
 
 def test_a_page_shows_every_row_and_the_protocol(filled: Path) -> None:
     page = table_page(gather(load_table(str(filled / "small.yaml")), filled / "runs", name="small"))
     assert "| plain |" in page
-    assert "| mixed |" in page
+    assert "| mixed | plain | 2 |" in page
+    assert "| plain | mixed | 2 |" in page
     assert "n 200" in page
 
 

@@ -33,7 +33,8 @@ def gather(table: Table, out: Path, *, name: str) -> dict[str, Any]:
         "version": wassermix.__version__,
         **table.model_dump(mode="json"),
         "results": {row: _summary(found) for row, found in runs.items() if found},
-        "against_control": _against(table, runs) if runs.get(table.control) else {},
+        "against_control": _compared(dict.fromkeys(table.rows, table.control), runs),
+        "against_rows": _compared(table.against, runs),
     }
 
 
@@ -103,13 +104,13 @@ def _attack(attacks: list[dict[str, Any]]) -> dict[str, Any]:
     return {**kept, **means}
 
 
-def _against(table: Table, runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """Each row against the control on the same images: radii averaged over the seeds that both have."""
-    control = {run["seed"]: run for run in runs[table.control]}
+def _compared(others: dict[str, str], runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """Each row against its other on the same images, at the seeds that both have."""
     found = {}
-    for row, own in runs.items():
-        pairs = [(run, control[run["seed"]]) for run in own if run["seed"] in control]
-        if row != table.control and pairs and "radius" in pairs[0][0]:
+    for row, other in others.items():
+        by_seed = {run["seed"]: run for run in runs[other]}
+        pairs = [(run, by_seed[run["seed"]]) for run in runs[row] if run["seed"] in by_seed]
+        if row != other and pairs and "radius" in pairs[0][0]:
             found[row] = _comparison(pairs)
     return found
 

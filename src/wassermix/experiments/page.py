@@ -77,17 +77,21 @@ def _attack_head(attack: dict[str, Any], which: str) -> str:
 
 
 def _paired(record: dict[str, Any]) -> Iterator[str]:
-    rows = record["against_control"]
-    if not rows:
+    compared = [(row, record["control"], found) for row, found in record["against_control"].items()]
+    further = record.get("against_rows", {})  # files of earlier versions have none
+    compared += [(row, record["against"][row], found) for row, found in further.items()]
+    if not compared:
         return
-    yield f"Average radius against `{record['control']}` on the same images and seeds (intervals over both):"
+    yield "Average radius of a row less that of another, on the same images and seeds (intervals over both):"
     yield ""
-    yield _line(["row", "difference", "95% interval", "sd over seeds"])
-    yield _line(["---"] * 4)
-    for name, row in rows.items():
-        gap = row["acr_difference"]
+    yield _line(["row", "against", "seeds", "difference", "95% interval", "sd over seeds"])
+    yield _line(["---"] * 6)
+    for row, other, found in compared:
+        gap = found["acr_difference"]
         spread = f"{gap['seed_sd']:.3f}" if "seed_sd" in gap else ""
-        yield _line([name, f"{gap['mean']:+.3f}", f"{gap['low']:+.3f} to {gap['high']:+.3f}", spread])
+        interval = f"{gap['low']:+.3f} to {gap['high']:+.3f}"
+        yield _line([row, other, str(found["seeds"]), f"{gap['mean']:+.3f}", interval, spread])
+    yield ""
 
 
 def _share(value: float, low: float, high: float) -> str:

@@ -68,8 +68,8 @@ class AttackPlan(_Strict):
 class Table(_Strict):
     """Rows of overrides over one recipe, the same seeds and the same judgement for all.
 
-    ``control`` names the row that the others are compared with, image by image. ``split`` is ``holdout``
-    where the table chooses settings, so that no test image ever does.
+    ``control`` names the row that the others are compared with, image by image; ``against`` compares a row
+    with one more. ``split`` is ``holdout`` where the table chooses settings, so that no test image ever does.
     """
 
     title: str
@@ -80,6 +80,7 @@ class Table(_Strict):
     certify: CertifyPlan | None = None
     attacks: tuple[AttackPlan, ...] = ()
     control: str
+    against: dict[str, str] = {}
     rows: dict[str, dict[str, Any]]
     more_seeds: dict[str, tuple[int, ...]] = {}
 
@@ -132,8 +133,9 @@ def load_table(name: str) -> Table:
         table = Table.model_validate(yaml.safe_load(text))
     except (ValidationError, yaml.YAMLError) as error:
         raise InputError(f"table '{name}' is not well formed: {error}") from error
-    if table.control not in table.rows:
-        raise InputError(f"table '{name}': the control '{table.control}' is not one of its rows")
+    named = {table.control, *table.against, *table.against.values(), *table.more_seeds}
+    if unknown := ", ".join(sorted(named - set(table.rows))):
+        raise InputError(f"table '{name}': control, against or more_seeds name no row of it: {unknown}")
     if any("," in row for row in table.rows):
         raise InputError(f"table '{name}': a row's name holds a comma, but --rows splits names at commas")
     return table
