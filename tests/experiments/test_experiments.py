@@ -17,10 +17,11 @@ BOTH_WAYS = (("against_control", "mixed"), ("against_rows", "plain"))
 SMALL = """
 title: "Two rows on Gaussians"
 recipe: vectors
-common: {data: gaussians, model: mlp, "model.hidden": [], epochs: 1, sigma: 0.5}
+common: {data: gaussians, data.classes: 3, data.dim: 3, model: mlp, "model.hidden": [], epochs: 1, sigma: 0.5}
 seeds: [0, 1]
 certify: {n: 200, images: 20}
 attacks: [{attack: pgd, norm: l2, eps: 0.5, steps: 2, images: 20}]
+audit: {points: 3, per_class: 10}
 control: plain
 against: {plain: mixed}
 rows:
@@ -84,8 +85,12 @@ def test_a_table_is_filled_and_gathered_with_its_intervals(filled: Path) -> None
     radii = [json.loads(path.read_text())["acr"] for path in logs]
     assert row["acr"] == pytest.approx(np.mean(radii))
     assert record["against_control"].keys() == {"mixed"}
-    there, back = (record[key][row]["acr_difference"]["mean"] for key, row in BOTH_WAYS)
-    assert there == pytest.approx(-back)
+    for measure in ("acr_difference", "variation_difference"):
+        there, back = (record[key][row][measure]["mean"] for key, row in BOTH_WAYS)
+        assert there == pytest.approx(-back)
+    audits = [json.loads(path.read_text()) for path in (filled / "runs" / "mixed").glob("*/audit/*.json")]
+    variation = [pair["total_variation"] for audit in audits for pair in audit["pairs"]]
+    assert row["total_variation"] == pytest.approx(np.mean(variation))
     json.dumps(record, allow_nan=False)
 
 

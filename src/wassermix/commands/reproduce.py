@@ -59,6 +59,8 @@ def _shown(record: dict[str, Any]) -> Shown:
 def _judged(row: dict[str, Any]) -> dict[str, str]:
     """What a row was judged by: the average certified radius, the accuracy without and under attacks."""
     found = {"average radius": f"{row['acr']:.3f}"} if "acr" in row else {}
+    if "total_variation" in row:
+        found["total variation"] = f"{row['total_variation']:.2f}"
     for attack in row.get("attacks", []):
         found["clean"] = f"{attack['clean_accuracy']:.1%}"
         found[f"{attack['attack']}, {attack['steps']} steps"] = f"{attack['robust_accuracy']:.1%}"
@@ -68,5 +70,5 @@ def _judged(row: dict[str, Any]) -> dict[str, str]:
 def _gap(comparison: dict[str, Any] | None) -> str:
     if comparison is None:
         return ""
-    gap = comparison["acr_difference"]
+    gap = comparison.get("acr_difference") or comparison["variation_difference"]
     return f"{gap['mean']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})"

@@ -45,7 +45,8 @@ def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
     log = None
     if table.certify is not None:
         log = folder / "certify" / f"{table.certify.settings(table.config(row, seed).sigma).name}.tsv"
-    needed = [*attacks, *([log.with_suffix(".json")] if log else [])]
+    audit = None if table.audit is None else folder / "audit" / f"{table.audit.name}.json"
+    needed = [*attacks, *([log.with_suffix(".json")] if log else []), *([audit] if audit else [])]
     if not all(path.exists() for path in needed):
         return None
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
@@ -57,6 +58,8 @@ def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
     }
     if attacks:
         found["attacks"] = [read_json(path) for path in attacks]
+    if audit is not None:
+        found["variation"] = [pair["total_variation"] for pair in read_json(audit)["pairs"]]
     return found if log is None else {**found, **_certified_run(log)}
 
 
@@ -75,6 +78,8 @@ def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
             row[key] = statistics.fmean(run[key] for run in runs)
     if "acr" in row and len(runs) > 1:
         row["acr_seed_sd"] = statistics.stdev(run["acr"] for run in runs)
+    if "variation" in runs[0]:
+        row["total_variation"] = statistics.fmean(value for run in runs for value in run["variation"])
     if "certified" in runs[0]:
         row["certified"] = [
             _cell([run["certified"][i] for run in runs]) for i in range(len(runs[0]["certified"]))
@@ -110,23 +115,29 @@ def _compared(others: dict[str, str], runs: dict[str, list[dict[str, Any]]]) -> 
     for row, other in others.items():
         by_seed = {run["seed"]: run for run in runs[other]}
         pairs = [(run, by_seed[run["seed"]]) for run in runs[row] if run["seed"] in by_seed]
-        if row != other and pairs and "radius" in pairs[0][0]:
-            found[row] = _comparison(pairs)
+        compared = _comparison(pairs) if pairs and row != other else {}
+        if compared.keys() > {"seeds"}:
+            found[row] = compared
     return found
 
 
 def _comparison(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, Any]:
-    radii = np.array([[run["radius"], control["radius"]] for run, control in pairs])  # (seeds, 2, images)
-    cells = [cell["radius"] for cell in pairs[0][0]["certified"]]
-    return {
-        "seeds": len(pairs),
-        "acr_difference": paired_difference(radii[:, 0], radii[:, 1]),
-        "at_radius": [
-            {"radius": r, **paired_difference(_certified(radii[:, 0], r), _certified(radii[:, 1], r))}
-            for r in cells
-            if r > 0
-        ],
-    }
+    found: dict[str, Any] = {"seeds": len(pairs)}
+    if "radius" in pairs[0][0]:
+        first, second = _both(pairs, "radius")
+        cells = [cell["radius"] for cell in pairs[0][0]["certified"] if cell["radius"] > 0]
+        found["acr_difference"] = paired_difference(first, second)
+        found["at_radius"] = [
+            {"radius": r, **paired_difference(_certified(first, r), _certified(second, r))} for r in cells
+        ]
+    if len(pairs[0][0].get("variation", [])) > 1:  # one pair of classes has no spread to judge by
+        found["variation_difference"] = paired_difference(*_both(pairs, "variation"))
+    return found
+
+
+def _both(pairs: list[tuple[dict[str, Any], dict[str, Any]]], key: str) -> tuple[Values, Values]:
+    """The values of both sides, each ``(seeds, values)``."""
+    return np.array([own[key] for own, _ in pairs]), np.array([other[key] for _, other in pairs])
 
 
 def _certified(radii: Values, radius: float) -> Values:
@@ -134,7 +145,7 @@ def _certified(radii: Values, radius: float) -> Values:
 
 
 def paired_difference(first: Values, second: Values) -> dict[str, float]:
-    """Mean of ``first - second`` with its 95% interval; both are ``(seeds, images)``.
+    """Mean of ``first - second`` with its 95% interval; both are ``(seeds, images)``, or pairs of classes.
 
     Two things could have come out otherwise, and their variances add up: which images were drawn (their mean
     differences over seeds) and, with more than one seed, how training went (``seed_sd``, the spread of the

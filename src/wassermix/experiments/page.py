@@ -24,6 +24,12 @@ def _protocol(record: dict[str, Any]) -> Iterator[str]:
             f"on {plan['images']} evenly spaced images of the {record['split']} split. "
             "Cells are means over seeds; ± is the half width of one seed's 95% Wilson interval."
         )
+    if record.get("audit") is not None:
+        yield (
+            f"Audited: the total variation of the KL along the exact geodesics between all pairs of classes "
+            f"(at most {record['audit']['per_class']} images a class, {record['audit']['points']} points), "
+            "the network without noise; a lower one is a smoother path."
+        )
 
 
 def _seeds(record: dict[str, Any]) -> str:
@@ -39,6 +45,7 @@ def _table(record: dict[str, Any]) -> Iterator[str]:
         return
     first = next(iter(rows.values()))
     heads = ["row", "seeds", "updates", "passes", "minutes"]
+    heads += ["total variation"] if "total_variation" in first else []
     heads += ["average radius"] if "acr" in first else []
     heads += [f"r = {cell['radius']:g}" for cell in first.get("certified", [])]
     heads += [
@@ -58,6 +65,8 @@ def _cells(name: str, row: dict[str, Any]) -> list[str]:
         f"{row['passes']:.0f}",
         f"{row['minutes']:.1f}",
     ]
+    if "total_variation" in row:
+        cells.append(f"{row['total_variation']:.2f}")
     if "acr" in row:
         cells.append(
             f"{row['acr']:.3f}" + (f" (sd {row['acr_seed_sd']:.3f})" if "acr_seed_sd" in row else "")
@@ -76,22 +85,32 @@ def _attack_head(attack: dict[str, Any], which: str) -> str:
     return ", ".join([attack["attack"], *([attack["norm"]] if attack["norm"] else []), *given])
 
 
+MEASURES = {
+    "acr_difference": "Average radius",
+    "variation_difference": "Total variation between classes",
+}
+
+
 def _paired(record: dict[str, Any]) -> Iterator[str]:
     compared = [(row, record["control"], found) for row, found in record["against_control"].items()]
     further = record.get("against_rows", {})  # files of earlier versions have none
     compared += [(row, record["against"][row], found) for row, found in further.items()]
-    if not compared:
-        return
-    yield "Average radius of a row less that of another, on the same images and seeds (intervals over both):"
-    yield ""
-    yield _line(["row", "against", "seeds", "difference", "95% interval", "sd over seeds"])
-    yield _line(["---"] * 6)
-    for row, other, found in compared:
-        gap = found["acr_difference"]
-        spread = f"{gap['seed_sd']:.3f}" if "seed_sd" in gap else ""
-        interval = f"{gap['low']:+.3f} to {gap['high']:+.3f}"
-        yield _line([row, other, str(found["seeds"]), f"{gap['mean']:+.3f}", interval, spread])
-    yield ""
+    for key, words in MEASURES.items():
+        lines = [_difference(row, other, found, key) for row, other, found in compared if key in found]
+        if lines:
+            yield f"{words} of a row less another's, on the same images and seeds (intervals over both):"
+            yield ""
+            yield _line(["row", "against", "seeds", "difference", "95% interval", "sd over seeds"])
+            yield _line(["---"] * 6)
+            yield from lines
+            yield ""
+
+
+def _difference(row: str, other: str, found: dict[str, Any], key: str) -> str:
+    gap = found[key]
+    spread = f"{gap['seed_sd']:.3f}" if "seed_sd" in gap else ""
+    interval = f"{gap['low']:+.3f} to {gap['high']:+.3f}"
+    return _line([row, other, str(found["seeds"]), f"{gap['mean']:+.3f}", interval, spread])
 
 
 def _share(value: float, low: float, high: float) -> str:

@@ -8,12 +8,13 @@ from pathlib import Path
 import torch
 
 from wassermix.attacks import attack_to_files
+from wassermix.audit import audit_to_files
 from wassermix.certify import certify_to_files, evenly_spaced
 from wassermix.config import Config
 from wassermix.data import Dataset, Split
 from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.errors import InputError
-from wassermix.experiments.table import AttackPlan, CertifyPlan, Table
+from wassermix.experiments.table import AttackPlan, AuditPlan, CertifyPlan, Table
 from wassermix.modes import Classifier
 
 __all__ = ["run_folder", "run_table"]
@@ -52,6 +53,8 @@ def _run(table: Table, config: Config, folder: Path, tell: Tell) -> None:
     for plan in table.attacks:
         bounds = (0.0, 1.0) if data.kind == "image" else None
         _attack(model.eval(), split, plan, bounds=bounds, folder=folder, tell=tell)
+    if table.audit is not None:
+        _audit(model.eval(), split, table.audit, folder=folder, tell=tell)
 
 
 def _certify(
@@ -85,6 +88,19 @@ def _attack(
         out=folder / "attack",
         resume=True,
         progress=lambda done, total: tell("attacking", done / total),
+    )
+
+
+def _audit(model: Classifier, split: Split, plan: AuditPlan, *, folder: Path, tell: Tell) -> None:
+    audit_to_files(
+        model,
+        split,
+        out=folder / "audit",
+        name=plan.name,
+        points=plan.points,
+        per_class=plan.per_class,
+        resume=True,
+        progress=lambda done, total: tell("auditing", done / total),
     )
 
 

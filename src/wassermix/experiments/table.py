@@ -15,7 +15,7 @@ from wassermix.config import Config, build_config
 from wassermix.errors import InputError
 from wassermix.recipes import load_recipe
 
-__all__ = ["AttackPlan", "CertifyPlan", "Table", "load_table", "table_names"]
+__all__ = ["AttackPlan", "AuditPlan", "CertifyPlan", "Table", "load_table", "table_names"]
 
 
 LENGTHS = ("batch_size", "epochs", "updates", "budget")
@@ -65,6 +65,18 @@ class AttackPlan(_Strict):
         )
 
 
+class AuditPlan(_Strict):
+    """The audit between all pairs of classes that each row gets: the plain network, on the same paths."""
+
+    points: int = 11
+    per_class: int = 50
+
+    @property
+    def name(self) -> str:
+        """The audit's file is called so."""
+        return f"pairs-p{self.points}-c{self.per_class}"
+
+
 class Table(_Strict):
     """Rows of overrides over one recipe, the same seeds and the same judgement for all.
 
@@ -79,6 +91,7 @@ class Table(_Strict):
     split: Literal["test", "holdout"] = "test"
     certify: CertifyPlan | None = None
     attacks: tuple[AttackPlan, ...] = ()
+    audit: AuditPlan | None = None
     control: str
     against: dict[str, str] = {}
     rows: dict[str, dict[str, Any]]
