@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,14 @@ def test_at_paper_scale_every_row_trains_as_its_paper_says(name: str) -> None:
 def test_a_table_with_one_scale_says_so() -> None:
     with pytest.raises(InputError, match="one scale only"):
         load_table("smoothness-weight").at_paper_scale()
+
+
+def test_the_table_in_the_docs_is_well_formed(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "compare.md").read_text()
+    (block,) = re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL)
+    (tmp_path / "mine.yaml").write_text(block)
+    table = load_table(str(tmp_path / "mine.yaml"))
+    assert {table.config(row, 0).updates for row in table.rows} == {3000}
 
 
 def test_settings_are_chosen_on_held_out_samples_only() -> None:
