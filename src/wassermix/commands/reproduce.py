@@ -46,7 +46,7 @@ def _shown(record: dict[str, Any]) -> Shown:
     shown, rows = Shown(title=record["title"]), record["results"]
     first: dict[str, Any] = next(iter(rows.values()), {})
     for head in ("row", "seeds", "updates", "minutes", *_judged(first)):
-        shown.add_column(head)
+        shown.add_column(head, overflow="fold")
     against = record["against_control"]
     if against:
         shown.add_column(f"against {record['control']}")
