@@ -28,14 +28,16 @@ def kill_when(happened: Callable[[], bool], *words: object, delay: float = 0.0) 
     process = subprocess.Popen(
         [sys.executable, "-m", "wassermix", *map(str, words)], stderr=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + 60
-    while not happened():
-        assert process.poll() is None, "the command ended before it could be killed"
-        assert time.monotonic() < deadline, "the moment to kill it never came"
-        time.sleep(0.005)
-    time.sleep(delay)
-    process.kill()
-    process.wait()
+    deadline = time.monotonic() + 300  # on a busy machine, importing torch alone may take a minute
+    try:
+        while not happened():
+            assert process.poll() is None, "the command ended before it could be killed"
+            assert time.monotonic() < deadline, "the moment to kill it never came"
+            time.sleep(0.005)
+        time.sleep(delay)
+    finally:
+        process.kill()
+        process.wait()
 
 
 def lines(path: Path) -> int:
