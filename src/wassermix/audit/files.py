@@ -82,17 +82,13 @@ def audit_to_files(
     file = out / f"{default_name(sigma, points) if name is None else name}.json"
     names = {} if class_names is None else {"class_names": list(class_names)}
     made_of = {**(about or {}), **_fingerprints(model, embed)}
-    if file.exists() and not overwrite:
-        parameters = audit_parameters(
-            points, per_class, sigma, draws=draws, seed=seed, embed=embed, entropy=entropy
-        )
-        asked = _spelled(wanted_pairs(pairs, split.y.unique().tolist()))
-        stored = _stored(file, resume=resume)
-        kept = PerformanceGeodesic.from_dict(stored)
-        pairs_kept = _spelled([(pair.source, pair.target) for pair in kept.pairs])
-        found = {**stored, **kept.parameters, "pairs": pairs_kept}
-        _require_same(file, {**parameters, **names, **made_of, "pairs": asked}, found)
-        return kept
+    parameters = audit_parameters(
+        points, per_class, sigma, draws=draws, seed=seed, embed=embed, entropy=entropy
+    )
+    chosen = {"pairs": _spelled(wanted_pairs(pairs, split.y.unique().tolist()))}
+    task = {**parameters, **names, **made_of, **chosen}
+    if earlier := _earlier(file, task, resume=resume, overwrite=overwrite):
+        return PerformanceGeodesic.from_dict(earlier)
     rows = _rows(split.y, per_class, seed)
     x, y = split.get(rows).to(device), split.y[rows].to(device)
     audit = performance_geodesic(
@@ -146,14 +142,10 @@ def simplex_to_files(
     file = out / f"{f'{first}-{second}-{third}-s{sigma:g}-p{points}' if name is None else name}.json"
     names = {} if class_names is None else {"class_names": list(class_names)}
     made_of = {**(about or {}), **_fingerprints(model, embed)}
-    if file.exists() and not overwrite:
-        parameters = audit_parameters(
-            points, per_class, sigma, draws=draws, seed=seed, embed=embed, entropy=None
-        )
-        stored = _stored(file, resume=resume)
-        asked = {**parameters, **names, **made_of, "classes": list(classes)}
-        _require_same(file, asked, {**stored, **stored["parameters"]})
-        return PerformanceSimplex.from_dict(stored)
+    parameters = audit_parameters(points, per_class, sigma, draws=draws, seed=seed, embed=embed, entropy=None)
+    task = {**parameters, **names, **made_of, "classes": list(classes)}
+    if earlier := _earlier(file, task, resume=resume, overwrite=overwrite):
+        return PerformanceSimplex.from_dict(earlier)
     rows = _rows(split.y, per_class, seed)
     audit = performance_simplex(
         model,
@@ -180,24 +172,24 @@ def _fingerprints(model: Classifier, embed: Embedding | None) -> dict[str, str |
     return found if embed is None else {**found, "embedding": fingerprint(embed)}
 
 
-def _stored(file: Path, *, resume: bool) -> dict[str, Any]:
-    """What an audit wrote before, if it may be kept."""
+def _earlier(file: Path, task: dict[str, Any], *, resume: bool, overwrite: bool) -> dict[str, Any] | None:
+    """What the same audit wrote before; None where it is to be made, an error where it is not the same."""
+    if overwrite or not file.exists():
+        return None
     if not resume:
         raise InputError(
             f"'{file}' exists; use --resume to keep it, --overwrite to replace it, or another --name"
         )
     stored: dict[str, Any] = read_json(file)
-    return stored
-
-
-def _require_same(file: Path, asked: dict[str, Any], found: dict[str, Any]) -> None:
-    """The audit that exists must be the one that was asked for."""
-    for key, value in json.loads(json.dumps(asked)).items():
+    pairs = _spelled([(pair["source"], pair["target"]) for pair in stored.get("pairs", [])])
+    found = {**stored, **stored["parameters"], "pairs": pairs}
+    for key, value in json.loads(json.dumps(task)).items():
         if found.get(key) != value:
             raise InputError(
                 f"'{file}' was made with {key} {found.get(key)!r}, now it is {value!r}; "
                 "resume with the same settings, overwrite it, or give another name"
             )
+    return stored
 
 
 def _spelled(pairs: Sequence[tuple[int, int]]) -> str:

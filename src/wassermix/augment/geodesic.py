@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from wassermix import labels as labelling
 from wassermix.augment.bundle import Bundle, Part, Problem, join_parts, worst_targets
+from wassermix.augment.checking import require_rules, require_words
 from wassermix.augment.draws import permutation, uniform
 from wassermix.augment.pool import (
     Latents,
@@ -364,10 +365,7 @@ class GeodesicAugmenter:
 
 def _check(augment: GeodesicAugmenter) -> None:
     """Refuse settings that cannot mean anything, each with its own sentence."""
-    for name, kind in WORDS.items():
-        if getattr(augment, name) not in get_args(kind):
-            words = ", ".join(get_args(kind))
-            raise InputError(f"augment: {name} is '{getattr(augment, name)}'; expected one of {words}")
+    require_words(augment, WORDS)
     rules = {
         f"num_classes is at least 2; got {augment.num_classes}": augment.num_classes >= 2,
         f"ratio is not negative; got {augment.ratio}": augment.ratio >= 0,
@@ -385,6 +383,4 @@ def _check(augment: GeodesicAugmenter) -> None:
         "maps=class needs whole classes: use mode=stored": augment.maps == "batch"
         or augment.mode == "stored",
     }
-    for sentence, holds in rules.items():
-        if not holds:
-            raise InputError(f"augment: {sentence}")
+    require_rules(rules)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from wassermix import labels as labelling
+from wassermix.augment.checking import require_rules, require_words
 from wassermix.augment.draws import normal, permutation, uniform
+from wassermix.augment.geodesic import TOLERANCE, Score
 from wassermix.augment.pool import Pool
 from wassermix.augment.reservoir import Reservoir
 from wassermix.augment.worst import Scorer
@@ -21,9 +23,6 @@ from wassermix.transport import solve_coupling
 __all__ = ["SimplexAugmenter"]
 
 Choice = Literal["worst", "random"]
-Score = Literal["kl", "ce"]
-TOLERANCE = 1e-3
-"""L1 error of the plans' marginals: an augmentation needs no more."""
 
 
 class SimplexAugmenter:
@@ -133,10 +132,7 @@ class SimplexAugmenter:
 
 def _check(augment: SimplexAugmenter) -> None:
     """Refuse settings that cannot mean anything, each with its own sentence."""
-    for name, kind in (("choice", Choice), ("score", Score)):
-        if getattr(augment, name) not in get_args(kind):
-            words = ", ".join(get_args(kind))
-            raise InputError(f"augment: {name} is '{getattr(augment, name)}'; expected one of {words}")
+    require_words(augment, {"choice": Choice, "score": Score})
     rules = {
         f"num_classes is at least 2; got {augment.num_classes}": augment.num_classes >= 2,
         f"classes is at least 2; got {augment.classes}": augment.classes >= 2,
@@ -146,6 +142,4 @@ def _check(augment: SimplexAugmenter) -> None:
         f"steps is at least 1; got {augment.steps}": augment.steps >= 1,
         f"search_share is within (0, 1]; got {augment.search_share}": 0 < augment.search_share <= 1,
     }
-    for sentence, holds in rules.items():
-        if not holds:
-            raise InputError(f"augment: {sentence}")
+    require_rules(rules)

@@ -39,7 +39,7 @@ Progress = Callable[[float, str], None]
 WATCHED = 1000
 """So many samples, evenly spaced, show the accuracy after each epoch."""
 FUSED = ("cpu", "cuda")
-"""Where the optimiser steps in one pass over weights, gradients and momenta instead of five."""
+"""Where the optimiser takes its step in one fused pass."""
 
 
 @dataclass
