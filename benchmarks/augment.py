@@ -22,14 +22,14 @@ from torch import nn
 
 from wassermix.augment import GeodesicAugmenter
 from wassermix.augment.pool import Latents, Pool, uniform_weights
-from wassermix.augment.worst import Scorer, worst_times
-from wassermix.config import build_config
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 from wassermix.data import TensorSplit, load_data
 from wassermix.embed import PCA, Embedding
 from wassermix.engine import train
-from wassermix.errors import InputError
+from wassermix.engine.settings import build_config
+from wassermix.geodesic.worst import Scorer, worst_times
 from wassermix.models import build_model
-from wassermix.streams import stream
 
 RESULT = Path("results/augment.json")
 SIGMA, IMAGES, ROUNDS = 0.5, 60_000, 3

@@ -35,9 +35,9 @@ from wassermix.certify.files import fingerprint
 from wassermix.certify.rules import FixedRule, GridRule, Rule, ToleranceRule
 from wassermix.certify.settings import BLOCK
 from wassermix.certify.votes import NoiseBlock, Voter, compiler_exists, resolve_backend, voting
+from wassermix.core.streams import stream, stream_seed
 from wassermix.data import Dataset, load_data
 from wassermix.models import build_model
-from wassermix.streams import stream, stream_seed
 
 N, ALPHA, BATCH = 100_000, 0.001, 256
 

@@ -22,9 +22,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.training import samples, save_npz
-from wassermix.config import Config, build_config
+from wassermix.core.memory import keep_freed_memory
 from wassermix.engine import train
-from wassermix.engine.memory import keep_freed_memory
+from wassermix.engine.settings import Config, build_config
 from wassermix.models import build_model
 from wassermix.recipes import load_recipe
 

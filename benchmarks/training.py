@@ -21,10 +21,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from wassermix.certify import certify
-from wassermix.config import build_config
+from wassermix.core.memory import keep_freed_memory
 from wassermix.data import load_data
 from wassermix.engine import train
-from wassermix.engine.memory import keep_freed_memory
+from wassermix.engine.settings import build_config
 from wassermix.models import build_model
 
 RESULT = Path("results/training.json")

@@ -29,10 +29,10 @@ from torch import Tensor
 
 from benchmarks.transport_anchors import batch_anchors, pair_anchors
 from benchmarks.transport_page import page
+from wassermix.core.errors import InputError
+from wassermix.core.files import write_json, write_text
+from wassermix.core.memory import keep_freed_memory
 from wassermix.data import load_data
-from wassermix.engine.memory import keep_freed_memory
-from wassermix.errors import InputError
-from wassermix.files import write_json, write_text
 from wassermix.transport import (
     GaussianMap,
     grid_barycenter,

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import wassermix as wm
-from wassermix import labels
+from wassermix.core import labels
 from wassermix.embed import Embedding
 from wassermix.methods import Batch
 from wassermix.methods.noise import noises

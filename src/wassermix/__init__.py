@@ -23,12 +23,12 @@ from wassermix.augment import (
     SimplexAugmenter,
 )
 from wassermix.certify import certify, predict
+from wassermix.core.errors import InputError
 from wassermix.data import load_data
 from wassermix.embed import PCA, VAE, EncoderDecoder, Pixel, Standard
-from wassermix.errors import InputError
-from wassermix.geodesic import Geodesic, PathPoint
+from wassermix.geodesic.path import Geodesic, PathPoint
+from wassermix.geodesic.smoothness import GeodesicSmoothness, geodesic_smoothness
 from wassermix.models import build_model
-from wassermix.regularize import GeodesicSmoothness, geodesic_smoothness
 from wassermix.transport import (
     BarycentricMap,
     Coupling,

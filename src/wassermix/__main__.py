@@ -1,5 +1,5 @@
 """``python -m wassermix`` is the command line."""
 
-from wassermix.cli import main
+from wassermix.cli.app import main
 
 main()

@@ -11,7 +11,7 @@ from wassermix.attacks import PGD, AutoAttack
 from wassermix.attacks.auto import attack_list
 from wassermix.attacks.base import fooled
 from wassermix.attacks.norms import length
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 pytest.importorskip("pyautoattack")
 EPS = {"l2": 0.7, "linf": 0.08}

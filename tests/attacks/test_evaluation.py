@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 
 from wassermix.attacks import FGSM, PGD, attack_curve, evaluate_attack
 from wassermix.attacks.base import fooled
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 def test_flags_and_shares_agree_with_a_count_by_hand(digits):

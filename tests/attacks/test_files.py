@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from wassermix.attacks import PGD, GeodesicAttack, attack_to_files, evaluate_attack, read_attack
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 ATTACK = PGD(eps=0.05, steps=3, seed=5)
 

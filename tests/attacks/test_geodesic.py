@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from wassermix.attacks import GeodesicAttack, evaluate_attack
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 from wassermix.embed import PCA
-from wassermix.errors import InputError
-from wassermix.streams import stream
 
 
 def by_first_entry(x):

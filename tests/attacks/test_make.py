@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from wassermix.attacks import ATTACKS, FGSM, PGD, GeodesicAttack, estimate_attack, make_attack
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 @pytest.mark.parametrize("name", ATTACKS)

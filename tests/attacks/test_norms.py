@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from wassermix.attacks.norms import direction, length, project, random_in_ball
-from wassermix.errors import InputError
-from wassermix.streams import stream
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 
 NORMS = ["l2", "linf"]
 

@@ -14,8 +14,8 @@ from wassermix.attacks import FGSM, PGD
 from wassermix.attacks.base import fooled
 from wassermix.attacks.norms import length
 from wassermix.attacks.pgd import ascend, input_gradient, margin
-from wassermix.errors import InputError
-from wassermix.streams import stream
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 
 EPS = {"l2": 0.6, "linf": 0.06}
 EVERY_ATTACK = [

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from wassermix.attacks import FGSM, PGD, parse_number
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from wassermix.attacks import PGD, SmoothedPGD, evaluate_attack, smoothed_logits
 from wassermix.attacks.norms import length
 from wassermix.attacks.smoothed import votes
-from wassermix.errors import InputError
-from wassermix.streams import stream
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 
 
 def test_the_loss_is_minus_the_log_of_the_mean_probability(digits):

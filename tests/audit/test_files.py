@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from wassermix.audit import audit_to_files
+from wassermix.core.errors import InputError
 from wassermix.embed import PCA
-from wassermix.errors import InputError
 
 
 class Split:

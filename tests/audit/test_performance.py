@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from wassermix.audit import PerformanceGeodesic, performance_geodesic
+from wassermix.core.errors import InputError
 from wassermix.embed import PCA
-from wassermix.errors import InputError
 
 
 def line(n: int = 40, classes: int = 2, d: int = 2) -> tuple[Tensor, Tensor]:

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from wassermix.audit import performance_geodesic, performance_simplex, simplex_to_files
+from wassermix.core.errors import InputError
 from wassermix.embed import PCA
-from wassermix.errors import InputError
 
 
 def corners(n: int = 10) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ import torch
 
 from wassermix.augment import CutMix
 from wassermix.augment.cutmix import cut_box
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 @pytest.mark.parametrize("seed", range(6))

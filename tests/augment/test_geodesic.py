@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from wassermix.augment import GeodesicAugmenter
+from wassermix.core.errors import InputError
 from wassermix.embed import PCA, Pixel, Standard
-from wassermix.errors import InputError
 
 
 class Rows:

@@ -9,7 +9,7 @@ import torch
 
 from wassermix.augment import KMixup
 from wassermix.augment.kmixup import match_blocks
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from wassermix.config import build_config
+from wassermix.core.streams import stream
 from wassermix.engine import Parts, build_parts
-from wassermix.streams import stream
+from wassermix.engine.settings import build_config
 
 
 def parts_of(path: Path, *, test_seed: int, choice: str = "random") -> Parts:

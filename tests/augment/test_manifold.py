@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from wassermix.augment import ManifoldMixup, Mixup
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.models import LeNet
 
 

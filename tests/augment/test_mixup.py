@@ -8,7 +8,7 @@ from scipy import stats
 
 from wassermix.augment import CutMix, Mixup
 from wassermix.augment.mixing import beta_share
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 @pytest.mark.parametrize("beta", [0.2, 1.0, 10.0])

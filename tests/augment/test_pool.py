@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from wassermix.augment.pool import Pool, near_weights
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 7, 10, 12])

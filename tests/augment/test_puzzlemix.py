@@ -14,7 +14,7 @@ from wassermix.augment import PuzzleMix
 from wassermix.augment.grid_cut import cut_energy, cut_grid
 from wassermix.augment.patches import border_costs, move_patches, transport_plan
 from wassermix.augment.puzzlemix import input_saliency
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 @pytest.mark.parametrize("levels", [2, 3, 4])

@@ -10,8 +10,8 @@ import torch
 from sklearn.datasets import load_wine
 
 from wassermix.augment import GeodesicAugmenter, GeodesicSampler, augment_to_file
+from wassermix.core.errors import InputError
 from wassermix.embed import Standard
-from wassermix.errors import InputError
 
 
 def wine() -> tuple[np.ndarray, np.ndarray]:

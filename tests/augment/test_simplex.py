@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from wassermix.augment import SimplexAugmenter
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 def seeded(seed: int = 0) -> torch.Generator:

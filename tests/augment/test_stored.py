@@ -10,9 +10,9 @@ import torch
 
 from wassermix.augment import AugmentedSet
 from wassermix.augment.stored import SetWriter
+from wassermix.core.errors import InputError
 from wassermix.embed import Pixel
-from wassermix.errors import InputError
-from wassermix.geodesic import Geodesic, Labels
+from wassermix.geodesic.path import Geodesic, Labels
 
 
 def some_set(mode: Labels = "mix", image: bool = True) -> AugmentedSet:

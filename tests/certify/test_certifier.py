@@ -9,8 +9,8 @@ from scipy import stats
 from torch import Tensor, nn
 
 from wassermix.certify import certify, predict
-from wassermix.errors import InputError
-from wassermix.streams import stream_seed
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream_seed
 
 DIRECTION, OFFSET = torch.tensor([3.0, 4.0]), 1.0
 

@@ -19,7 +19,7 @@ from certify import certified_job as job
 from wassermix.certify import CertifySettings, certify, certify_to_files, evenly_spaced
 from wassermix.certify.files import fingerprint
 from wassermix.certify.record import certificate_of, row_of, seconds_of
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 @pytest.fixture(scope="module")

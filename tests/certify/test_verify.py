@@ -12,7 +12,7 @@ import torch
 from certify import certified_job as job
 from wassermix.certify import CertifySettings, find_certifications, read_log, verify_file
 from wassermix.certify.cost import estimate_cost
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 @pytest.fixture(params=["fixed", "grid", "tolerance"])

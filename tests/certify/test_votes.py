@@ -10,7 +10,7 @@ from torch import nn
 from wassermix.certify import votes
 from wassermix.certify.settings import CertifySettings
 from wassermix.certify.votes import NoiseBlock, compiler_exists, resolve_backend, voting
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 
 @pytest.fixture(scope="module")

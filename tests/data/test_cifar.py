@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
+from wassermix.core.errors import InputError
 from wassermix.data import load_data
-from wassermix.errors import InputError
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, (60, 3, 32, 32), dtype=np.uint8)  # 5 files of 10 to train on, 10 to test

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from wassermix.core.errors import InputError
 from wassermix.data import TensorSplit, load_data, split_statistics
-from wassermix.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from wassermix.core.errors import InputError
 from wassermix.data.download import Remote, fetch_all
-from wassermix.errors import InputError
 
 CONTENT = np.random.default_rng(0).bytes(300_000)
 

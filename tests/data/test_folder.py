@@ -7,8 +7,8 @@ import pytest
 import torch
 from PIL import Image
 
+from wassermix.core.errors import InputError
 from wassermix.data import batches, load_data
-from wassermix.errors import InputError
 
 RNG = np.random.default_rng(0)
 

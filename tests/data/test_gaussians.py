@@ -9,8 +9,8 @@ import pytest
 import torch
 from scipy import stats
 
+from wassermix.core.errors import InputError
 from wassermix.data import gaussian_means, load_data
-from wassermix.errors import InputError
 
 
 @pytest.mark.parametrize(("classes", "dim"), [(2, 1), (2, 5), (3, 3), (4, 9)])

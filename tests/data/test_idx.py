@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from wassermix.core.errors import InputError
 from wassermix.data import load_data
 from wassermix.data.idx import PARTS, read_idx
-from wassermix.errors import InputError
 
 
 def idx(array: np.ndarray, code: int = 0x08) -> bytes:

@@ -6,8 +6,8 @@ import inspect
 
 import pytest
 
+from wassermix.core.errors import InputError
 from wassermix.data import DATA, cache_folder, data_folders, load_data
-from wassermix.errors import InputError
 
 
 def test_a_misspelt_name_gets_the_nearest_one():

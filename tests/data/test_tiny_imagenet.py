@@ -9,8 +9,8 @@ import pytest
 import torch
 from PIL import Image
 
+from wassermix.core.errors import InputError
 from wassermix.data import load_data
-from wassermix.errors import InputError
 
 WNIDS = ["n02", "n01", "n03"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from wassermix.core.errors import InputError
 from wassermix.data.unpickle import read_pickle
-from wassermix.errors import InputError
 
 # A table as Python 2 wrote it (protocol 0): {'data': uint8 [[1, 2], [3, 4]], 'labels': [0, 1]}.
 PYTHON_2 = (

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from wassermix.core.errors import InputError
 from wassermix.embed import (
     EMBEDDINGS,
     PCA,
@@ -19,7 +20,6 @@ from wassermix.embed import (
     load_embedding,
     save_embedding,
 )
-from wassermix.errors import InputError
 
 
 class Rows:

@@ -7,9 +7,9 @@ import pytest
 import torch
 from sklearn.decomposition import PCA as SklearnPCA
 
+from wassermix.core.errors import InputError
 from wassermix.embed import PCA, VAE, Embedding, reconstruction_error
 from wassermix.embed.pca import DENSE_LIMIT
-from wassermix.errors import InputError
 
 
 def low_rank(n: int, shape: tuple[int, ...], rank: int, seed: int = 0) -> torch.Tensor:

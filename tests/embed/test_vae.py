@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from wassermix.core.errors import InputError
 from wassermix.embed import VAE, reconstruction_error
-from wassermix.errors import InputError
 
 
 def blobs(n: int, side: int, channels: int = 1) -> torch.Tensor:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from wassermix.config import build_config
 from wassermix.engine import estimate_training, train
+from wassermix.engine.settings import build_config
 
 PLAIN: dict[str, Any] = {
     "data": {"name": "gaussians", "train_size": 200}, "model": {"name": "mlp", "hidden": [8]},

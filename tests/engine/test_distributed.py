@@ -13,8 +13,8 @@ import torch
 import torch.multiprocessing as mp
 from safetensors.torch import load_file
 
-from wassermix.config import build_config
 from wassermix.engine import distributed, train
+from wassermix.engine.settings import build_config
 
 RECIPE: dict[str, Any] = {
     "data": {"name": "gaussians", "dim": 4, "train_size": 96, "test_size": 20},

@@ -12,9 +12,9 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
-from wassermix.config import Config, build_config
+from wassermix.core.errors import InputError
 from wassermix.engine import train
-from wassermix.errors import InputError
+from wassermix.engine.settings import Config, build_config
 
 SMALL: dict[str, Any] = {
     "data": {"name": "gaussians", "dim": 4, "train_size": 200, "test_size": 50, "separation": 4.0},

@@ -12,12 +12,12 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from wassermix import labels
 from wassermix.augment import GeodesicAugmenter
-from wassermix.config import build_config
+from wassermix.core import labels
 from wassermix.embed import VAE
 from wassermix.engine import train
 from wassermix.engine.objective import scored_under, search_cost
+from wassermix.engine.settings import build_config
 from wassermix.methods import TRADES, Gaussian, PGDTraining
 
 PGD = PGDTraining(eps=0.5, steps=3)

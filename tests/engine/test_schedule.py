@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wassermix.config import Schedule, build_config
 from wassermix.engine.budget import make_budget
 from wassermix.engine.schedule import lr_factor
+from wassermix.engine.settings import Schedule, build_config
 from wassermix.recipes import load_recipe
 
 

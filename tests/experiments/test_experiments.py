@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.experiments import gather, load_table, run_table, table_names, table_page
 from wassermix.experiments.gather import paired_difference
 

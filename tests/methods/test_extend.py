@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 import torch
 
-from wassermix.config import build_config
+from wassermix.engine.settings import build_config
 from wassermix.methods import Batch, Method, compatible
 from wassermix.recipes import load_recipe
 

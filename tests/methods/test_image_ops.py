@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 from scipy import ndimage
 from torch import Tensor
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.methods import AugMix, Batch
 from wassermix.methods.augmix import augmented_view, jensen_shannon
 from wassermix.methods.image_ops import OPERATIONS

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from wassermix import labels
-from wassermix.errors import InputError
+from wassermix.core import labels
+from wassermix.core.errors import InputError
 from wassermix.methods import TRADES, Batch, PGDTraining, SmoothAdv, SmoothMix
 from wassermix.methods.noise import forward_copies, noises
 from wassermix.methods.search import ramp

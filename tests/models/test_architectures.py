@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.models import MODELS, LeNet, PreActResNet18, ResNet, build_model
 
 CASES = [

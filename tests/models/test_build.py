@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.models import build_model
 
 OWN = """

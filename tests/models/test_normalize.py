@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.models import Normalize, build_model
 
 

@@ -7,8 +7,8 @@ import inspect
 import pytest
 
 from wassermix.augment import AUGMENTERS
-from wassermix.config import build_config
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
+from wassermix.engine.settings import build_config
 from wassermix.methods import METHODS, compatible
 from wassermix.recipes import load_recipe, recipe_names, recipe_passes
 

@@ -14,8 +14,8 @@ from report.synthetic_runs import write_config, write_run
 from wassermix.attacks import PGD
 from wassermix.attacks.evaluation import evaluate_attack
 from wassermix.certify import CertifySettings, certify_to_files
-from wassermix.errors import InputError
-from wassermix.files import write_json
+from wassermix.core.errors import InputError
+from wassermix.core.files import write_json
 from wassermix.report import load_run, load_runs
 
 

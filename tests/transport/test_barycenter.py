@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from generators.transport_problems import cloud
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.transport import cloud_barycenter, grid_barycenter
 
 LINE = torch.linspace(-5, 5, 400, dtype=torch.float64)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from generators.transport_problems import check_coupling
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.transport import solve_coupling
 
 SCALES = [1e-160, 1e-30, 1e-6, 1.0, 1e6, 1e18, 1e30, 1e160]

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from generators.transport_problems import cloud
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.transport import (
     BarycentricMap,
     ClassMaps,

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from generators.transport_problems import check_coupling, cloud
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.transport import Sinkhorn, sinkhorn_divergence, solve_cost, solve_coupling, solve_couplings
 
 BACKENDS = ["compiled", "torch", "streaming"]

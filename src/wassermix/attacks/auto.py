@@ -16,10 +16,10 @@ from torch import Tensor, nn
 
 from wassermix.attacks.base import BallAttack
 from wassermix.attacks.norms import Norm
-from wassermix.errors import InputError
-from wassermix.labels import hard
-from wassermix.modes import Classifier
-from wassermix.streams import stream_seed
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
+from wassermix.core.labels import hard
+from wassermix.core.streams import stream_seed
 
 __all__ = ["AutoAttack", "attack_list"]
 

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from wassermix.attacks.norms import Norm, check_norm, project
 from wassermix.attacks.radius import Bounds, check_eps, parse_number
-from wassermix.errors import InputError
-from wassermix.labels import hard
-from wassermix.modes import Classifier, evaluating, frozen
-from wassermix.streams import stream
+from wassermix.core.classifier import Classifier, evaluating, frozen
+from wassermix.core.errors import InputError
+from wassermix.core.labels import hard
+from wassermix.core.streams import stream
 
 __all__ = ["Attack", "BallAttack", "Judgement", "check_inputs", "fooled"]
 

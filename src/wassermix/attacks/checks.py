@@ -12,9 +12,9 @@ from wassermix.attacks.norms import length
 from wassermix.attacks.pgd import FGSM, LOSSES, PGD, input_gradient
 from wassermix.attacks.radius import Bounds
 from wassermix.attacks.search import random_search
-from wassermix.labels import hard
-from wassermix.modes import Classifier, evaluating, frozen
-from wassermix.streams import stream
+from wassermix.core.classifier import Classifier, evaluating, frozen
+from wassermix.core.labels import hard
+from wassermix.core.streams import stream
 
 __all__ = [
     "Check",

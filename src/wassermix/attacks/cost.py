@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from wassermix.attacks.base import Attack
 from wassermix.attacks.evaluation import CHECKED_IMAGES, Samples
 from wassermix.attacks.pgd import input_gradient
-from wassermix.modes import Classifier, evaluating, frozen
+from wassermix.core.classifier import Classifier, evaluating, frozen
 
 __all__ = ["AttackCost", "estimate_attack"]
 

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from wassermix.attacks.base import Attack, BallAttack, Judgement
 from wassermix.attacks.checks import Check, in_training, sanity_checks
 from wassermix.attacks.shares import share
-from wassermix.errors import InputError
-from wassermix.labels import hard
-from wassermix.modes import Classifier, evaluating
-from wassermix.streams import stream
+from wassermix.core.classifier import Classifier, evaluating
+from wassermix.core.errors import InputError
+from wassermix.core.labels import hard
+from wassermix.core.streams import stream
 
 __all__ = [
     "CHECKED_IMAGES",

@@ -14,11 +14,11 @@ from torch import Tensor
 from wassermix.attacks.base import Attack, Judgement
 from wassermix.attacks.pgd import margin
 from wassermix.attacks.shares import share
+from wassermix.core.classifier import Classifier, evaluating
+from wassermix.core.errors import InputError
+from wassermix.core.labels import hard
+from wassermix.core.streams import stream
 from wassermix.embed import Embedding, Pixel
-from wassermix.errors import InputError
-from wassermix.labels import hard
-from wassermix.modes import Classifier, evaluating
-from wassermix.streams import stream
 from wassermix.transport import EntropicMap, TransportMap
 
 __all__ = ["ClassPaths", "GeodesicAttack"]

@@ -13,7 +13,7 @@ from wassermix.attacks.norms import Norm
 from wassermix.attacks.pgd import FGSM, PGD
 from wassermix.attacks.radius import Bounds, parse_number
 from wassermix.attacks.smoothed import SmoothedPGD
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["ATTACKS", "make_attack"]
 

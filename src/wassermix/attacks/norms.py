@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["NORMS", "Norm", "check_norm", "direction", "length", "project", "random_in_ball"]
 

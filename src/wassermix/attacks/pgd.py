@@ -13,9 +13,9 @@ from torch import Tensor
 from wassermix.attacks.base import BallAttack, fooled
 from wassermix.attacks.norms import Norm, direction, project, random_in_ball
 from wassermix.attacks.radius import Bounds, parse_number
-from wassermix.errors import InputError
-from wassermix.labels import cross_entropy, hard
-from wassermix.modes import Classifier
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
+from wassermix.core.labels import cross_entropy, hard
 
 __all__ = ["FGSM", "PGD", "ascend", "input_gradient", "margin"]
 

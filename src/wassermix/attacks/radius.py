@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from wassermix.attacks.norms import Norm
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["Bounds", "check_eps", "parse_number"]
 

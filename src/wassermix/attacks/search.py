@@ -8,7 +8,7 @@ from torch import Tensor
 from wassermix.attacks.base import BallAttack
 from wassermix.attacks.norms import direction, random_in_ball
 from wassermix.attacks.pgd import margin
-from wassermix.modes import Classifier
+from wassermix.core.classifier import Classifier
 
 __all__ = ["random_search"]
 

@@ -13,9 +13,9 @@ from wassermix.attacks.base import BallAttack
 from wassermix.attacks.norms import Norm
 from wassermix.attacks.pgd import ascend
 from wassermix.attacks.radius import parse_number
-from wassermix.errors import InputError
-from wassermix.labels import cross_entropy
-from wassermix.modes import Classifier
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
+from wassermix.core.labels import cross_entropy
 
 __all__ = ["SmoothedPGD", "smoothed_logits", "votes"]
 

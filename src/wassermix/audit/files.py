@@ -21,13 +21,13 @@ from wassermix.audit.performance import (
 )
 from wassermix.audit.simplex import PerformanceSimplex, performance_simplex
 from wassermix.certify.files import fingerprint
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
+from wassermix.core.files import read_json, write_beside, write_json
+from wassermix.core.streams import stream
 from wassermix.embed import Embedding, Pixel
 from wassermix.embed.base import is_image
-from wassermix.errors import InputError
-from wassermix.files import read_json, write_beside, write_json
-from wassermix.geodesic import Geodesic
-from wassermix.modes import Classifier
-from wassermix.streams import stream
+from wassermix.geodesic.path import Geodesic
 
 __all__ = ["HeldOut", "audit_to_files", "default_name", "simplex_to_files"]
 

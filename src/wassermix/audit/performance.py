@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from wassermix import __version__, labels
+from wassermix import __version__
+from wassermix.core import labels
+from wassermix.core.classifier import Classifier, evaluating
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 from wassermix.embed import Embedding, Pixel
-from wassermix.errors import InputError
-from wassermix.geodesic import Geodesic
-from wassermix.modes import Classifier, evaluating
-from wassermix.streams import stream
+from wassermix.geodesic.path import Geodesic
 from wassermix.transport import solve_coupling, solve_exact
 
 if TYPE_CHECKING:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from wassermix import __version__, labels
+from wassermix import __version__
 from wassermix.audit.performance import audit_parameters, chosen_rows, short, smoothed, widened
+from wassermix.core import labels
+from wassermix.core.classifier import Classifier, evaluating
+from wassermix.core.errors import InputError
 from wassermix.embed import Embedding, Pixel
-from wassermix.errors import InputError
-from wassermix.modes import Classifier, evaluating
-from wassermix.simplex import SimplexGeodesic
+from wassermix.geodesic.surface import SimplexGeodesic
 from wassermix.transport import solve_exact
 
 if TYPE_CHECKING:

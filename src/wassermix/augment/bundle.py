@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from wassermix import labels as labelling
+from wassermix.core import labels as labelling
 from wassermix.embed import Embedding
-from wassermix.geodesic import Geodesic, Labels
+from wassermix.geodesic.path import Geodesic, Labels
 
 __all__ = ["Bundle", "Part", "Problem", "join_parts", "worst_targets"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["require_rules", "require_words"]
 

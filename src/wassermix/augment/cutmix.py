@@ -9,10 +9,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from wassermix.augment.draws import uniform
 from wassermix.augment.mixing import beta_share, mix_labels, pairing, require_beta, soft_labels
-from wassermix.errors import InputError
-from wassermix.modes import Classifier
+from wassermix.core.classifier import Classifier
+from wassermix.core.draws import uniform
+from wassermix.core.errors import InputError
 
 __all__ = ["CutMix", "cut_box"]
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from wassermix import labels as labelling
-from wassermix.augment.draws import permutation, uniform
 from wassermix.augment.manifold import find_layer, require_one_call
-from wassermix.errors import InputError
+from wassermix.core import labels as labelling
+from wassermix.core.draws import permutation, uniform
+from wassermix.core.errors import InputError
 from wassermix.transport import solve_coupling
 
 __all__ = ["FeatureGeodesic"]

@@ -11,10 +11,8 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from wassermix import labels as labelling
 from wassermix.augment.bundle import Bundle, Part, Problem, join_parts, worst_targets
 from wassermix.augment.checking import require_rules, require_words
-from wassermix.augment.draws import permutation, uniform
 from wassermix.augment.pool import (
     Latents,
     Pairs,
@@ -27,11 +25,13 @@ from wassermix.augment.pool import (
 )
 from wassermix.augment.reservoir import Reservoir
 from wassermix.augment.stored import AugmentedSet, SetWriter
-from wassermix.augment.worst import Scorer, Search, place, search_passes, worst_times
+from wassermix.core import labels as labelling
+from wassermix.core.classifier import Classifier
+from wassermix.core.draws import permutation, uniform
+from wassermix.core.errors import InputError
 from wassermix.embed import Embedding, Pixel
-from wassermix.errors import InputError
-from wassermix.geodesic import Labels
-from wassermix.modes import Classifier
+from wassermix.geodesic.path import Labels
+from wassermix.geodesic.worst import Scorer, Search, place, search_passes, worst_times
 from wassermix.transport import EntropicMap, solve_coupling
 
 __all__ = ["GeodesicAugmenter"]

@@ -10,8 +10,8 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from wassermix.augment.mixing import beta_share, mix_labels, pairing, require_beta, soft_labels
-from wassermix.errors import InputError
-from wassermix.modes import Classifier
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
 
 __all__ = ["KMixup", "match_blocks"]
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from wassermix.augment.draws import uniform
 from wassermix.augment.mixing import beta_share, mix_labels, pairing, require_beta, soft_labels
-from wassermix.errors import InputError
+from wassermix.core.draws import uniform
+from wassermix.core.errors import InputError
 
 __all__ = ["ManifoldMixup", "find_layer", "require_one_call"]
 

@@ -6,9 +6,9 @@ import torch
 from scipy.special import betaincinv
 from torch import Tensor
 
-from wassermix import labels
-from wassermix.augment.draws import permutation, uniform
-from wassermix.errors import InputError
+from wassermix.core import labels
+from wassermix.core.draws import permutation, uniform
+from wassermix.core.errors import InputError
 
 __all__ = ["beta_share", "mix_labels", "pairing", "require_beta", "soft_labels"]
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from wassermix.augment.mixing import beta_share, mix_labels, pairing, require_beta, soft_labels
-from wassermix.modes import Classifier
+from wassermix.core.classifier import Classifier
 
 __all__ = ["Mixup"]
 

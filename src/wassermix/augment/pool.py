@@ -8,12 +8,12 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor
 
-from wassermix.augment.draws import choose, permutation
-from wassermix.augment.worst import device_of
+from wassermix.core.classifier import Classifier, evaluating
+from wassermix.core.draws import choose, permutation
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 from wassermix.embed import Embedding, encode_rows
-from wassermix.errors import InputError
-from wassermix.modes import Classifier, evaluating
-from wassermix.streams import stream
+from wassermix.geodesic.worst import device_of
 from wassermix.transport import solve_coupling
 
 __all__ = ["Pairs", "Pool", "Source", "confusion_weights", "near_weights", "uniform_weights"]

@@ -11,13 +11,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from wassermix import labels
-from wassermix.augment.draws import uniform
 from wassermix.augment.grid_cut import cut_grid
 from wassermix.augment.mixing import beta_share, mix_labels, pairing, require_beta, soft_labels
 from wassermix.augment.patches import border_costs, move_patches, pool, transport_plan
-from wassermix.errors import InputError
-from wassermix.modes import Classifier, evaluating, frozen
+from wassermix.core import labels
+from wassermix.core.classifier import Classifier, evaluating, frozen
+from wassermix.core.draws import uniform
+from wassermix.core.errors import InputError
 
 __all__ = ["PuzzleMix"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["Reservoir"]
 

@@ -15,11 +15,11 @@ from torch import Tensor
 from wassermix.augment.geodesic import GeodesicAugmenter
 from wassermix.augment.pool import Source
 from wassermix.augment.stored import AugmentedSet
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 from wassermix.embed import EMBEDDINGS
-from wassermix.errors import InputError
-from wassermix.geodesic import Labels
-from wassermix.modes import Classifier
-from wassermix.streams import stream
+from wassermix.geodesic.path import Labels
 
 __all__ = ["GeodesicSampler", "augment_to_file"]
 

@@ -7,17 +7,17 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from wassermix import labels as labelling
 from wassermix.augment.checking import require_rules, require_words
-from wassermix.augment.draws import normal, permutation, uniform
 from wassermix.augment.geodesic import TOLERANCE, Score
 from wassermix.augment.pool import Pool
 from wassermix.augment.reservoir import Reservoir
-from wassermix.augment.worst import Scorer
+from wassermix.core import labels as labelling
+from wassermix.core.classifier import Classifier, evaluating, frozen
+from wassermix.core.draws import normal, permutation, uniform
+from wassermix.core.errors import InputError
 from wassermix.embed import Embedding, Pixel
-from wassermix.errors import InputError
-from wassermix.modes import Classifier, evaluating, frozen
-from wassermix.simplex import SimplexGeodesic, worst_weights
+from wassermix.geodesic.surface import SimplexGeodesic, worst_weights
+from wassermix.geodesic.worst import Scorer
 from wassermix.transport import solve_coupling
 
 __all__ = ["SimplexAugmenter"]

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from wassermix.core.errors import InputError
+from wassermix.core.files import write_beside
 from wassermix.embed.base import is_image
-from wassermix.errors import InputError
-from wassermix.files import write_beside
-from wassermix.geodesic import LABELS, Labels
+from wassermix.geodesic.path import LABELS, Labels
 
 __all__ = ["AugmentedSet", "SetWriter", "soft_labels"]
 

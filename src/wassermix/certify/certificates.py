@@ -12,7 +12,7 @@ from torch import Tensor
 
 from wassermix.certify.bounds import exact_interval, false_certificates, wilson_interval
 from wassermix.certify.settings import CertifySettings, default_radii
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["Certificate", "Certificates", "CertifiedAccuracy"]
 

@@ -16,8 +16,8 @@ from wassermix.certify.certificates import Certificate, Certificates
 from wassermix.certify.rules import Rule, rule_for
 from wassermix.certify.settings import BLOCK, Backend, CertifySettings, Mode, Precision
 from wassermix.certify.votes import NoiseBlock, Purpose, Voter, resolve_backend, voting
-from wassermix.errors import InputError
-from wassermix.modes import Classifier
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
 
 __all__ = ["Image", "certify", "certify_images", "predict"]
 

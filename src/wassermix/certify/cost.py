@@ -13,7 +13,7 @@ from wassermix.certify.files import Labelled, evenly_spaced
 from wassermix.certify.rules import Rule, rule_for
 from wassermix.certify.settings import BLOCK, CertifySettings
 from wassermix.certify.votes import NoiseBlock, Voter, resolve_backend, voting
-from wassermix.modes import Classifier
+from wassermix.core.classifier import Classifier
 
 __all__ = ["CostEstimate", "estimate_cost", "simulate_draws"]
 

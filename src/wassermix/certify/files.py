@@ -18,9 +18,9 @@ from wassermix.certify.certifier import Image, Progress, certify_images
 from wassermix.certify.record import HEADER, read_rows, row_of, rows_text
 from wassermix.certify.settings import CertifySettings
 from wassermix.certify.votes import resolve_backend
-from wassermix.errors import InputError
-from wassermix.files import append_line, cut_back, read_json, write_json, write_text
-from wassermix.modes import Classifier
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
+from wassermix.core.files import append_line, cut_back, read_json, write_json, write_text
 
 __all__ = ["Labelled", "certify_to_files", "evenly_spaced", "fingerprint"]
 

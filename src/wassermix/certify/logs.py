@@ -9,8 +9,8 @@ import torch
 
 from wassermix.certify.certificates import Certificates
 from wassermix.certify.settings import CertifySettings
-from wassermix.errors import InputError
-from wassermix.files import read_json
+from wassermix.core.errors import InputError
+from wassermix.core.files import read_json
 
 __all__ = ["read_log"]
 

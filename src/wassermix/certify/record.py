@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from wassermix.certify.certificates import Certificate
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["COLUMNS", "HEADER", "read_rows", "row_of", "rows_text"]
 

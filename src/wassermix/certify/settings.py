@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["BLOCK", "Backend", "CertifySettings", "Mode", "Precision", "default_radii"]
 

@@ -13,8 +13,8 @@ from wassermix.certify.certificates import Certificate, Certificates
 from wassermix.certify.record import read_rows
 from wassermix.certify.rules import Rule, rule_for
 from wassermix.certify.settings import CertifySettings
-from wassermix.errors import InputError
-from wassermix.files import read_json
+from wassermix.core.errors import InputError
+from wassermix.core.files import read_json
 
 __all__ = ["Verification", "find_certifications", "verify_file"]
 

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from wassermix.certify.settings import BLOCK, Backend, CertifySettings
-from wassermix.errors import InputError
-from wassermix.modes import Classifier, evaluating
-from wassermix.streams import stream_seed
+from wassermix.core.classifier import Classifier, evaluating
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream_seed
 
 __all__ = ["NoiseBlock", "Voter", "compiler_exists", "resolve_backend", "voting"]
 

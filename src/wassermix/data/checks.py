@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wassermix.core.errors import InputError
 from wassermix.data.splits import Split
-from wassermix.errors import InputError
 
 __all__ = ["count_classes", "image_tensor", "label_tensor", "vector_tensor"]
 

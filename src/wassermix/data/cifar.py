@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wassermix.core.errors import InputError
 from wassermix.data.checks import count_classes, image_tensor, label_tensor
 from wassermix.data.dataset import Dataset, Statistics
 from wassermix.data.download import Progress, Remote, Search
 from wassermix.data.splits import TensorSplit
 from wassermix.data.unpickle import read_pickle
-from wassermix.errors import InputError
 
 __all__ = ["load_cifar10", "load_cifar100"]
 

@@ -9,9 +9,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from wassermix.core.streams import stream
 from wassermix.data.splits import Split, SubsetSplit
 from wassermix.data.stratify import part_away, stratified
-from wassermix.streams import stream
 
 __all__ = ["Dataset", "hold_out", "shrink", "split_statistics"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
+from wassermix.core.errors import InputError
 from wassermix.data.locate import data_folders
-from wassermix.errors import InputError
 
 __all__ = ["Algorithm", "Progress", "Remote", "Search", "fetch_all"]
 

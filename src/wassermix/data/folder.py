@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from wassermix.core.errors import InputError
 from wassermix.data.checks import count_classes
 from wassermix.data.dataset import Dataset
 from wassermix.data.splits import Split, SubsetSplit
 from wassermix.data.stratify import part_away
-from wassermix.errors import InputError
 
 __all__ = ["FolderSplit", "load_folder"]
 

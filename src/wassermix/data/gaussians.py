@@ -7,10 +7,10 @@ import math
 import torch
 from torch import Tensor
 
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 from wassermix.data.dataset import Dataset
 from wassermix.data.splits import TensorSplit
-from wassermix.errors import InputError
-from wassermix.streams import stream
 
 __all__ = ["gaussian_means", "load_gaussians"]
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wassermix.core.errors import InputError
 from wassermix.data.checks import count_classes, image_tensor, label_tensor
 from wassermix.data.dataset import Dataset
 from wassermix.data.download import Algorithm, Progress, Remote, Search
 from wassermix.data.splits import TensorSplit
-from wassermix.errors import InputError
 
 __all__ = ["load_fashion_mnist", "load_mnist", "read_idx"]
 

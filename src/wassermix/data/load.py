@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from wassermix.core.errors import InputError
 from wassermix.data.cifar import load_cifar10, load_cifar100
 from wassermix.data.dataset import Dataset, hold_out, shrink
 from wassermix.data.download import Progress
@@ -20,7 +21,6 @@ from wassermix.data.mnist5k import load_mnist5k
 from wassermix.data.npz import Layout, load_npz
 from wassermix.data.table import load_table
 from wassermix.data.tiny_imagenet import load_tiny_imagenet
-from wassermix.errors import InputError
 
 __all__ = ["DATA", "load_data"]
 

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 from wassermix.data.checks import image_tensor, label_tensor
 from wassermix.data.dataset import Dataset
 from wassermix.data.splits import TensorSplit
 from wassermix.data.stratify import stratified
-from wassermix.errors import InputError
-from wassermix.streams import stream
 
 __all__ = ["load_mnist5k"]
 

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from wassermix.core.errors import InputError
 from wassermix.data.checks import count_classes, image_tensor, label_tensor, vector_tensor
 from wassermix.data.dataset import Dataset
 from wassermix.data.splits import TensorSplit
-from wassermix.errors import InputError
 
 __all__ = ["Layout", "load_npz", "to_nchw"]
 

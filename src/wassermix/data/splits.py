@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["Split", "SubsetSplit", "TensorSplit", "batches", "is_streamed"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
-from wassermix.streams import stream
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 
 __all__ = ["part_away", "stratified"]
 

@@ -16,11 +16,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wassermix.core.errors import InputError
 from wassermix.data.checks import count_classes, label_tensor, vector_tensor
 from wassermix.data.dataset import Dataset
 from wassermix.data.splits import TensorSplit
 from wassermix.data.stratify import part_away
-from wassermix.errors import InputError
 
 __all__ = ["load_table"]
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import torch
 
+from wassermix.core.errors import InputError
 from wassermix.data.checks import count_classes
 from wassermix.data.dataset import Dataset
 from wassermix.data.download import Progress, Remote, Search
 from wassermix.data.folder import FolderSplit, images_in
 from wassermix.data.locate import first_existing
-from wassermix.errors import InputError
 
 __all__ = ["load_tiny_imagenet"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["read_pickle"]
 

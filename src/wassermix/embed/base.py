@@ -13,8 +13,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from wassermix import __version__
-from wassermix.errors import InputError
-from wassermix.files import write_beside
+from wassermix.core.errors import InputError
+from wassermix.core.files import write_beside
 
 __all__ = ["Embedding", "Options", "Progress", "Rows"]
 

@@ -11,12 +11,12 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from wassermix import __version__
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 from wassermix.embed.base import Embedding, Progress, Rows
 from wassermix.embed.pca import PCA
 from wassermix.embed.pixel import Pixel, Standard
 from wassermix.embed.vae import VAE
-from wassermix.errors import InputError
-from wassermix.streams import stream
 
 __all__ = [
     "EMBEDDINGS",

@@ -7,9 +7,9 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 from wassermix.embed.base import Embedding, Options, Progress, is_image, require_unit_range, sample_shape
-from wassermix.errors import InputError
-from wassermix.streams import stream
 
 __all__ = ["PCA"]
 

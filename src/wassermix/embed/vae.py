@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 from wassermix.embed.base import Embedding, Options, Progress, require_unit_range, sample_shape
-from wassermix.errors import InputError
-from wassermix.streams import stream
 
 __all__ = ["VAE"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from wassermix.config import Config
+from wassermix.engine.settings import Config
 
 __all__ = ["Budget", "make_budget"]
 

@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from wassermix.config import Config, Section, component
+from wassermix.core.classifier import evaluating
+from wassermix.core.errors import InputError
 from wassermix.data import Dataset, load_data
 from wassermix.data.locate import cache_folder
 from wassermix.embed import VAE, Embedding, fit_cached, fit_rows, load_embedding
-from wassermix.errors import InputError
+from wassermix.engine.settings import Config, Section, component
 from wassermix.methods import Method, compatible
 from wassermix.models import build_model
-from wassermix.modes import evaluating
 
 Progress = Callable[[int, int], None]
 

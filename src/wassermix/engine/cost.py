@@ -7,11 +7,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from wassermix.config import Config
 from wassermix.engine.budget import make_budget
 from wassermix.engine.build import build_parts
 from wassermix.engine.loop import TrainState, stored_samples, stores, train
 from wassermix.engine.objective import search_cost
+from wassermix.engine.settings import Config
 
 __all__ = ["TrainingCost", "estimate_training"]
 

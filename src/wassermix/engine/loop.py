@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wassermix.config import Config, config_hash
+from wassermix.core.classifier import evaluating
+from wassermix.core.streams import stream, stream_seed
 from wassermix.data import Split, batches
 from wassermix.data.splits import is_streamed
 from wassermix.embed import reconstruction_error, save_embedding
@@ -24,11 +25,10 @@ from wassermix.engine.metrics import MetricsFile, TensorBoard, peak_memory_mib
 from wassermix.engine.objective import Extras, Objective, scored_under, search_cost
 from wassermix.engine.rundir import RunDir
 from wassermix.engine.schedule import lr_factor
+from wassermix.engine.settings import Config, config_hash
 from wassermix.engine.source import UnionSplit
 from wassermix.engine.transform import transform_batch
 from wassermix.methods import Batch
-from wassermix.modes import evaluating
-from wassermix.streams import stream, stream_seed
 from wassermix.transport import warm_up
 
 __all__ = ["TrainState", "stored_samples", "stores", "train"]

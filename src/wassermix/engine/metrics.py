@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from wassermix.errors import InputError
-from wassermix.files import append_line, cut_back
+from wassermix.core.errors import InputError
+from wassermix.core.files import append_line, cut_back
 
 __all__ = ["MetricsFile", "TensorBoard", "peak_memory_mib"]
 

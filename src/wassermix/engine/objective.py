@@ -10,12 +10,12 @@ from typing import Any, TypeGuard
 import torch
 from torch import Tensor, nn
 
-from wassermix import labels
 from wassermix.augment import GeodesicAugmenter, SimplexAugmenter
+from wassermix.core import labels
+from wassermix.core.classifier import Classifier
 from wassermix.data import Split
 from wassermix.embed import Embedding
 from wassermix.methods import TRADES, Batch, Method, PGDTraining
-from wassermix.modes import Classifier
 
 __all__ = ["Extras", "Objective", "scored_under", "search_cost"]
 

@@ -15,9 +15,9 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 import wassermix
-from wassermix.config import Config, build_config, config_hash, dump_config
-from wassermix.errors import InputError
-from wassermix.files import write_beside, write_text
+from wassermix.core.errors import InputError
+from wassermix.core.files import write_beside, write_text
+from wassermix.engine.settings import Config, build_config, config_hash, dump_config
 
 __all__ = ["RunDir"]
 

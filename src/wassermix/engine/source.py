@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from wassermix import labels
+from wassermix.core import labels
 from wassermix.data import Split
 from wassermix.data.splits import is_streamed
 

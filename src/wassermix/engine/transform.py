@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from wassermix.config import Transform
+from wassermix.engine.settings import Transform
 
 __all__ = ["transform_batch"]
 

@@ -13,9 +13,9 @@ from scipy import stats
 
 import wassermix
 from wassermix.certify import read_log
+from wassermix.core.files import read_json
 from wassermix.experiments.runner import run_folder
 from wassermix.experiments.table import Table
-from wassermix.files import read_json
 
 __all__ = ["gather", "paired_difference"]
 

@@ -10,12 +10,12 @@ import torch
 from wassermix.attacks import attack_to_files
 from wassermix.audit import audit_to_files
 from wassermix.certify import certify_to_files, evenly_spaced
-from wassermix.config import Config
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
 from wassermix.data import Dataset, Split
 from wassermix.engine import RunDir, load_dataset, make_model, train
-from wassermix.errors import InputError
+from wassermix.engine.settings import Config
 from wassermix.experiments.table import AttackPlan, AuditPlan, CertifyPlan, Table
-from wassermix.modes import Classifier
 
 __all__ = ["run_folder", "run_table"]
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wassermix.attacks import Attack, make_attack
 from wassermix.certify import CertifySettings
-from wassermix.config import Config, build_config
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
+from wassermix.engine.settings import Config, build_config
 from wassermix.recipes import load_recipe
 
 __all__ = ["AttackPlan", "AuditPlan", "CertifyPlan", "Table", "load_table", "table_names"]

@@ -8,13 +8,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from wassermix import labels
-from wassermix.errors import InputError
+from wassermix.core import labels
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
 from wassermix.methods.batch import Batch
 from wassermix.methods.image_ops import OPERATIONS
 from wassermix.methods.noise import forward_copies
 from wassermix.methods.options import require_range
-from wassermix.modes import Classifier
 
 __all__ = ["AugMix", "augmented_view", "jensen_shannon"]
 

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from wassermix import labels
+from wassermix.core import labels
+from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
 from wassermix.methods.noise import copies, forward_copies, noises
 from wassermix.methods.options import require_range
 from wassermix.methods.smoothed import smoothed_log_probability
-from wassermix.modes import Classifier
 
 __all__ = ["Consistency", "consistency_terms"]
 

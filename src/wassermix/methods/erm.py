@@ -8,10 +8,10 @@ from typing import ClassVar, Literal
 import torch.nn.functional as F
 from torch import Tensor
 
-from wassermix import labels
+from wassermix.core import labels
+from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
 from wassermix.methods.options import require_choice
-from wassermix.modes import Classifier
 
 __all__ = ["ERM"]
 

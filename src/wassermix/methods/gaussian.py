@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from wassermix import labels
+from wassermix.core import labels
+from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
 from wassermix.methods.noise import noises
 from wassermix.methods.options import require_range
-from wassermix.modes import Classifier
 
 __all__ = ["Gaussian"]
 

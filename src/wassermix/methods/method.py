@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
+from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
-from wassermix.modes import Classifier
 
 __all__ = ["Method"]
 

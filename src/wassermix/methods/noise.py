@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from wassermix.modes import Classifier
+from wassermix.core.classifier import Classifier
 
 __all__ = ["copies", "forward_copies", "noises"]
 

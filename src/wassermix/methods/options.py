@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["require_choice", "require_range"]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from wassermix.modes import Classifier, evaluating, frozen
+from wassermix.core.classifier import Classifier, evaluating, frozen
 
 __all__ = ["box", "ramp", "searching"]
 

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from wassermix import labels
 from wassermix.attacks import ascend
+from wassermix.core import labels
+from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
 from wassermix.methods.noise import copies, forward_copies, noises
 from wassermix.methods.options import require_range
 from wassermix.methods.search import box, ramp, searching
 from wassermix.methods.smoothed import smoothed_loss
-from wassermix.modes import Classifier
 
 __all__ = ["SmoothAdv"]
 

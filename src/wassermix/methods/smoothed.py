@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from wassermix import labels
+from wassermix.core import labels
 
 __all__ = ["majority", "smoothed_log_probability", "smoothed_loss"]
 

@@ -9,16 +9,16 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from wassermix import labels
 from wassermix.attacks import ascend
 from wassermix.attacks.norms import project
-from wassermix.errors import InputError
+from wassermix.core import labels
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
 from wassermix.methods.batch import Batch
 from wassermix.methods.noise import copies, forward_copies, noises
 from wassermix.methods.options import require_range
 from wassermix.methods.search import box, ramp, searching
 from wassermix.methods.smoothed import majority, smoothed_log_probability, smoothed_loss
-from wassermix.modes import Classifier
 
 __all__ = ["SmoothMix", "mix_divergence"]
 

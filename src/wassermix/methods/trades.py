@@ -8,13 +8,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from wassermix import labels
 from wassermix.attacks import Norm, ascend
+from wassermix.core import labels
+from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
 from wassermix.methods.noise import forward_copies, noises
 from wassermix.methods.options import require_choice, require_range
 from wassermix.methods.search import box, searching
-from wassermix.modes import Classifier
 
 __all__ = ["TRADES"]
 

@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from wassermix.errors import InputError
-from wassermix.imports import import_object
+from wassermix.core.errors import InputError
+from wassermix.core.imports import import_object
+from wassermix.core.streams import stream_seed
 from wassermix.models.lenet import LeNet
 from wassermix.models.mlp import MLP
 from wassermix.models.preact_resnet import PreActResNet18
 from wassermix.models.resnet import resnet20, resnet110
-from wassermix.streams import stream_seed
 
 __all__ = ["MODELS", "build_model"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.models.normalize import Normalize
 
 __all__ = ["LeNet"]

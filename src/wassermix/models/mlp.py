@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.models.normalize import Normalize
 
 __all__ = ["MLP"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.models.normalize import Normalize
 
 __all__ = ["PreActResNet18"]

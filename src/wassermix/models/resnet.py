@@ -7,7 +7,7 @@ import math
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.models.normalize import Normalize
 
 __all__ = ["ResNet", "resnet20", "resnet110"]

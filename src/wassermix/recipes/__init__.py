@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["load_recipe", "recipe_names", "recipe_passes"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from wassermix.certify import read_log
-from wassermix.errors import InputError
-from wassermix.files import read_json
+from wassermix.core.errors import InputError
+from wassermix.core.files import read_json
 from wassermix.report.checking import Fields
 from wassermix.report.records import CertifiedSet, Rows
 from wassermix.report.statistics import Share

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.report.records import Floats
 from wassermix.report.statistics import Share
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from wassermix.files import write_text
+from wassermix.core.files import write_text
 from wassermix.report.compare import comparisons
 from wassermix.report.explanations import ATTACKS, CERTIFICATES, GEODESICS, MORPH, TESTS, TRIANGLES
 from wassermix.report.explorer import explorer

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.report.checking import MEND
 
 __all__ = ["Pictures", "budgeted_samples", "read_pictures", "sheet"]

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 import yaml
 
-from wassermix.errors import InputError
-from wassermix.files import read_json
+from wassermix.core.errors import InputError
+from wassermix.core.files import read_json
 from wassermix.report.certificates import bare_log, read_certified
 from wassermix.report.checking import Fields
 from wassermix.report.pictures import read_pictures

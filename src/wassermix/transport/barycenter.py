@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.transport.coupling import Coupling
 from wassermix.transport.exact import solve_exact
 from wassermix.transport.sinkhorn import solve_coupling

@@ -10,7 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.transport.factors import Factors
 
 __all__ = ["Cost", "MatrixCost", "PointCost", "joint_points", "squared_distances"]

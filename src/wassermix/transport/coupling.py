@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.transport.cost import Cost, PointCost
 
 __all__ = ["Coupling"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 
 __all__ = ["Gaussian", "gaussian_barycenter", "gaussian_distance", "gaussian_geodesic", "gaussian_map"]
 

@@ -8,8 +8,8 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
-from wassermix.files import write_beside
+from wassermix.core.errors import InputError
+from wassermix.core.files import write_beside
 from wassermix.transport.cost import PointCost
 from wassermix.transport.coupling import Coupling
 from wassermix.transport.gaussian import Gaussian, gaussian_map

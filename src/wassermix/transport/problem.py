@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.transport.cost import Cost
 
 __all__ = ["Problem", "Solution", "epsilon", "normalised_weights"]

@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.transport.compiled import solve_compiled
 from wassermix.transport.cost import Cost, MatrixCost, PointCost, joint_points
 from wassermix.transport.coupling import Coupling

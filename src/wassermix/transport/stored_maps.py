@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
-from wassermix.files import write_beside
+from wassermix.core.errors import InputError
+from wassermix.core.files import write_beside
 from wassermix.transport.maps import soft_image
 from wassermix.transport.sinkhorn import Sinkhorn, solve_couplings
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wassermix.errors import InputError
+from wassermix.core.errors import InputError
 from wassermix.transport.anderson import accelerate
 from wassermix.transport.jit import available
 from wassermix.transport.problem import Problem, Solution

@@ -1,0 +1,1 @@
+"""What each command does, free of argument parsing; :mod:`wassermix.cli.app` puts words to them."""

@@ -1,0 +1,356 @@
+"""The command line: words to functions, errors to sentences and exit codes.
+
+Commands import what they need when they run, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wassermix.core.errors import InputError
+from wassermix.core.memory import keep_freed_memory
+
+__all__ = ["app", "main"]
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells know it."""
+
+app = typer.Typer(
+    name="wassermix",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    help="Robust learning on Wasserstein geodesics: train, attack, certify, audit, report.",
+    epilog="--debug shows the traceback of an error. Exit codes: 0 done, 1 failed, 2 bad input.",
+)
+
+Run = Annotated[Path, typer.Argument(help="a run directory, as `wassermix train` writes it")]
+Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as epochs=20 augment.ratio=2")]
+Resume = Annotated[bool, typer.Option("--resume", help="go on where an interrupted call stopped")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="begin anew, replacing what is there")]
+Name = Annotated[str | None, typer.Option(help="name of the output; by default made from the settings")]
+Images = Annotated[str, typer.Option(help="how many test samples, evenly spaced, or 'all'")]
+Seed = Annotated[int, typer.Option(help="seed of this evaluation's random draws")]
+ModelFile = Annotated[
+    str | None,
+    typer.Option(
+        "--model", help="a model of your own: TorchScript/torch.export file or package.module:factory"
+    ),
+]
+WeightsFile = Annotated[
+    Path | None, typer.Option("--weights", help="safetensors weights for a --model factory")
+]
+SplitName = Annotated[str, typer.Option("--split", help="test, or holdout for choosing settings")]
+DataName = Annotated[str | None, typer.Option("--data", help="the data for --model: a name or a path")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="measure briefly, say what it would cost, and stop")]
+
+
+class Mode(StrEnum):
+    """How to certify."""
+
+    fixed = "fixed"
+    grid = "grid"
+    tolerance = "tolerance"
+
+
+class Norm(StrEnum):
+    """How a perturbation is measured."""
+
+    linf = "linf"
+    l2 = "l2"
+
+
+class Loss(StrEnum):
+    """What an attack raises."""
+
+    ce = "ce"
+    margin = "margin"
+
+
+class Backend(StrEnum):
+    """What runs the model while it is certified."""
+
+    eager = "eager"
+    compile = "compile"
+    auto = "auto"
+
+
+class Precision(StrEnum):
+    """The arithmetic of the certified classifier."""
+
+    float32 = "float32"
+    float64 = "float64"
+    bfloat16 = "bfloat16"
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="where runs and report go")] = Path("demo-run"),
+    overwrite: Overwrite = False,
+) -> None:
+    """Train a noise baseline and the geodesic method, attack, certify and audit both, and report."""
+    from wassermix.cli.demo import run_demo
+
+    run_demo(out, overwrite=overwrite)
+
+
+@app.command()
+def train(
+    recipe: Annotated[
+        str, typer.Argument(help="a shipped recipe (demo, mnist, mnist/smoothmix-0.5, ...) or a YAML file")
+    ],
+    overrides: Overrides = None,
+    out: Annotated[Path | None, typer.Option(help="the run directory; by default under runs/")] = None,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Train a classifier into a run directory."""
+    from wassermix.cli.train import run_train
+
+    run_train(recipe, overrides or [], out=out, resume=resume, overwrite=overwrite, dry_run=dry_run)
+
+
+@app.command()
+def certify(
+    run: Run,
+    mode: Annotated[
+        Mode, typer.Option(help="fixed: the field's own; grid, tolerance: fewer draws")
+    ] = Mode.fixed,
+    n: Annotated[
+        int, typer.Option(help="noise draws an image (at most, where the mode stops early)")
+    ] = 100_000,
+    n0: Annotated[int, typer.Option(help="draws that pick the class")] = 100,
+    alpha: Annotated[float, typer.Option(help="chance of a false certificate, an image")] = 0.001,
+    images: Images = "500",
+    sigma: Annotated[float | None, typer.Option(help="the noise; by default the run's own")] = None,
+    radii: Annotated[str | None, typer.Option(help="comma-separated radii of the table and the grid")] = None,
+    tolerance: Annotated[float, typer.Option(help="tolerance mode: width of radius; 0 is sigma/10")] = 0.0,
+    split: SplitName = "test",
+    deployment: Annotated[
+        bool, typer.Option("--deployment", help="do not use the labels to pick the class")
+    ] = False,
+    backend: Annotated[Backend, typer.Option(help="what runs the model")] = Backend.eager,
+    precision: Annotated[
+        Precision, typer.Option(help="bfloat16 certifies another classifier")
+    ] = Precision.float32,
+    name: Name = None,
+    seed: Seed = 0,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    dry_run: DryRun = False,
+    model: ModelFile = None,
+    weights: WeightsFile = None,
+    data: DataName = None,
+) -> None:
+    """Certify by randomized smoothing: how far each prediction provably holds."""
+    from wassermix.certify import CertifySettings
+    from wassermix.cli.certify import noise_for, parse_radii, run_certify
+    from wassermix.cli.target import load_target
+
+    target = load_target(run, model=model, weights=weights, data=data, split=split)
+    settings = CertifySettings(
+        sigma=noise_for(target, sigma),
+        mode=mode.value,
+        n=n,
+        n0=n0,
+        alpha=alpha,
+        radii=parse_radii(radii),
+        tolerance=tolerance,
+        seed=seed,
+        evaluation=not deployment,
+        backend=backend.value,
+        precision=precision.value,
+    )
+    run_certify(
+        target, settings, images=images, name=name, resume=resume, overwrite=overwrite, dry_run=dry_run
+    )
+
+
+@app.command()
+def attack(
+    run: Run,
+    attack: Annotated[str, typer.Option(help="fgsm, pgd, smoothed, geodesic or autoattack")] = "pgd",
+    norm: Annotated[Norm, typer.Option(help="how eps is measured")] = Norm.linf,
+    eps: Annotated[
+        str, typer.Option(help="radius on the data scale, such as 8/255; several with commas")
+    ] = "8/255",
+    steps: Annotated[int, typer.Option(help="gradient steps")] = 10,
+    restarts: Annotated[int, typer.Option(help="random restarts")] = 1,
+    loss: Annotated[Loss, typer.Option(help="what the attack raises")] = Loss.ce,
+    sigma: Annotated[
+        float | None, typer.Option(help="noise of the smoothed classifier; by default the run's")
+    ] = None,
+    images: Images = "500",
+    split: SplitName = "test",
+    name: Name = None,
+    seed: Seed = 0,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    dry_run: DryRun = False,
+    model: ModelFile = None,
+    weights: WeightsFile = None,
+    data: DataName = None,
+) -> None:
+    """Attack a model, check that the attack can be believed, and write what survives."""
+    from wassermix.cli.attack import AttackSettings, run_attack
+    from wassermix.cli.target import load_target
+
+    target = load_target(run, model=model, weights=weights, data=data, split=split)
+    settings = AttackSettings(
+        attack=attack,
+        norm=norm.value,
+        eps=eps,
+        steps=steps,
+        restarts=restarts,
+        loss=loss.value,
+        sigma=sigma,
+        images=images,
+        name=name,
+        seed=seed,
+    )
+    run_attack(target, settings, resume=resume, overwrite=overwrite, dry_run=dry_run)
+
+
+@app.command()
+def verify(what: Annotated[Path, typer.Argument(help="a run directory, or one certify TSV file")]) -> None:
+    """Recompute every certificate from its stored counts and say whether it holds."""
+    from wassermix.cli.verify import run_verify
+
+    if not run_verify(what):
+        raise typer.Exit(1)
+
+
+@app.command()
+def audit(
+    run: Run,
+    pairs: Annotated[str, typer.Option(help="all, or class pairs such as 3-8,4-9")] = "all",
+    points: Annotated[int, typer.Option(help="positions along each geodesic")] = 21,
+    per_class: Annotated[int, typer.Option(help="at most so many samples of a class")] = 500,
+    sigma: Annotated[
+        float, typer.Option(help="noise of a smoothed classifier; 0 audits the plain one")
+    ] = 0.0,
+    draws: Annotated[int, typer.Option(help="noises that the smoothed classifier averages over")] = 16,
+    classes: Annotated[
+        str | None, typer.Option(help="three classes at once, such as 3-5-8, instead of pairs")
+    ] = None,
+    embed: Annotated[
+        Path | None, typer.Option(help="paths in this embedding, a run's embedding.safetensors")
+    ] = None,
+    split: SplitName = "test",
+    name: Name = None,
+    seed: Seed = 0,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    model: ModelFile = None,
+    weights: WeightsFile = None,
+    data: DataName = None,
+) -> None:
+    """The performance geodesic: the model's loss and accuracy on the way from class to class."""
+    from wassermix.cli.audit import AuditSettings, run_audit
+    from wassermix.cli.target import load_target
+
+    target = load_target(run, model=model, weights=weights, data=data, split=split)
+    settings = AuditSettings(
+        pairs=pairs,
+        points=points,
+        per_class=per_class,
+        sigma=sigma,
+        draws=draws,
+        classes=classes,
+        embed=embed,
+        name=name,
+        seed=seed,
+    )
+    run_audit(target, settings, resume=resume, overwrite=overwrite)
+
+
+@app.command()
+def augment(
+    data: Annotated[str, typer.Argument(help="a data set's name or path")],
+    overrides: Overrides = None,
+    out: Annotated[Path, typer.Option(help="the .npz file to write")] = Path("augmented.npz"),
+    run: Annotated[Path | None, typer.Option(help="search the worst times under this run's model")] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write the augmented set alone, for use in any other trainer."""
+    from wassermix.cli.augment import run_augment
+
+    run_augment(data, overrides or [], out=out, run=run, overwrite=overwrite)
+
+
+@app.command()
+def report(
+    runs: Annotated[
+        list[Path], typer.Argument(help="run directories, or certification logs (.tsv) of others")
+    ],
+    out: Annotated[Path, typer.Option(help="the page to write")] = Path("report.html"),
+) -> None:
+    """One self-contained page from run directories."""
+    from wassermix.cli.report import run_report
+
+    run_report(runs, out)
+
+
+@app.command()
+def reproduce(
+    table: Annotated[
+        str | None, typer.Argument(help="a table's name or YAML file; without it, lists them")
+    ] = None,
+    scale: Annotated[str, typer.Option(help="reduced (for two cores) or paper")] = "reduced",
+    rows: Annotated[str | None, typer.Option(help="only these rows, with commas")] = None,
+    out: Annotated[Path, typer.Option(help="where the runs go")] = Path("runs"),
+    results: Annotated[Path, typer.Option(help="where the finished table goes")] = Path("results"),
+) -> None:
+    """Fill a table of experiments row by row; the same command goes on where it stopped."""
+    from wassermix.cli.reproduce import list_tables, run_reproduce
+
+    if table is None:
+        list_tables()
+        return
+    run_reproduce(table, rows=rows.split(",") if rows else None, out=out, results=results, scale=scale)
+
+
+@app.command()
+def methods() -> None:
+    """List the methods, augmenters, regularisers and embeddings with their options."""
+    from wassermix.cli.methods import run_methods
+
+    run_methods()
+
+
+@app.command()
+def doctor() -> None:
+    """Versions, device, threads, which optional parts are usable, where data is looked for."""
+    from wassermix.cli.doctor import run_doctor
+
+    run_doctor()
+
+
+def main() -> None:
+    """Run the command line: a bad input is a sentence and exit code 2, any other failure one and 1."""
+    keep_freed_memory()
+    words = [word for word in sys.argv[1:] if word != "--debug"]
+    try:
+        app(args=words, prog_name="wassermix")
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:
+            sys.stderr.write("wassermix: interrupted; the same command with --resume goes on\n")
+        raise
+    except Exception as error:
+        if len(words) < len(sys.argv) - 1:
+            traceback.print_exc()
+        sys.stderr.write(f"{_sentence(error)}\n")
+        sys.exit(2 if isinstance(error, InputError) else 1)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, InputError):
+        return f"wassermix: {error}"
+    return f"wassermix failed: {type(error).__name__}: {error} (--debug shows where)"

