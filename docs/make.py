@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import shutil
 from pathlib import Path
@@ -15,7 +16,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from wassermix.experiments import table_names, table_page
+from wassermix.experiments import study_names, table_names, table_page
 
 ROOT = Path(__file__).parent.parent
 RESULTS, DOCS = ROOT / "results", ROOT / "docs"
@@ -30,6 +31,7 @@ def main() -> None:
     if demo is not None:
         collect(demo)
     draw_picture()
+    draw_studies()
     (DOCS / "results.md").write_text(results_page())
 
 
@@ -79,6 +81,14 @@ def draw_picture() -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     figure.savefig(DOCS / "picture.svg", metadata={"Date": None})
+
+
+def draw_studies() -> None:
+    """For every study with a record and a file ``docs/draw_NAME.py``, its ``draw(record, docs)``."""
+    for name in study_names():
+        record, drawing = RESULTS / f"{name}.json", f"draw_{name.replace('-', '_')}"
+        if record.exists() and (DOCS / f"{drawing}.py").exists():
+            importlib.import_module(drawing).draw(json.loads(record.read_text()), DOCS)
 
 
 def strip(figure: Any, frames: np.ndarray, pairs: np.ndarray) -> None:

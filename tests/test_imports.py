@@ -19,6 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "models": set(),
     "recipes": set(),
     "geodesic": {"transport", "embed"},
+    "theory": {"transport"},
     "augment": {"transport", "embed", "geodesic"},
     "certify": set(),
     "attacks": {"transport", "embed", "geodesic", "certify"},

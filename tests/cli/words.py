@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wassermix import cli
+from wassermix.cli import app as cli
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:

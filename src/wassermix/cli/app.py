@@ -301,14 +301,15 @@ def report(
 @app.command()
 def reproduce(
     table: Annotated[
-        str | None, typer.Argument(help="a table's name or YAML file; without it, lists them")
+        str | None,
+        typer.Argument(help="a table or study, or a table's YAML file; without it, lists all"),
     ] = None,
     scale: Annotated[str, typer.Option(help="reduced (for two cores) or paper")] = "reduced",
     rows: Annotated[str | None, typer.Option(help="only these rows, with commas")] = None,
     out: Annotated[Path, typer.Option(help="where the runs go")] = Path("runs"),
     results: Annotated[Path, typer.Option(help="where the finished table goes")] = Path("results"),
 ) -> None:
-    """Fill a table of experiments row by row; the same command goes on where it stopped."""
+    """Fill a table of experiments row by row, or run a study; the same command goes on where it stopped."""
     from wassermix.cli.reproduce import list_tables, run_reproduce
 
     if table is None:

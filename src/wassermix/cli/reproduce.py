@@ -1,4 +1,4 @@
-"""``wassermix reproduce``: fill a table of experiments, row by row."""
+"""``wassermix reproduce``: fill a table of experiments, row by row, or run a study."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from rich.table import Table as Shown
 from wassermix.cli.console import console, say, training
 from wassermix.core.errors import InputError
 from wassermix.core.files import write_json
-from wassermix.experiments import gather, load_table, run_table, table_names
+from wassermix.experiments import STUDIES, gather, load_table, run_study, run_table, study_names, table_names
 
 __all__ = ["list_tables", "run_reproduce"]
 
 
 def list_tables() -> None:
-    """Print the tables that ship with the package."""
+    """Print the tables and studies that ship with the package."""
     for name in table_names():
         say(f"{name}: {load_table(name).title}")
+    for name in study_names():
+        say(f"{name} (study): {STUDIES[name].title}")
 
 
 def run_reproduce(
@@ -30,6 +32,9 @@ def run_reproduce(
         raise InputError("reproduce runs in one process; give each torchrun-free process its own --rows")
     if scale not in ("reduced", "paper"):
         raise InputError(f"--scale is '{scale}'; expected reduced (for two cores) or paper")
+    if name in STUDIES:
+        _run_study(name, rows=rows, out=out, results=results, scale=scale)
+        return
     table, stem = load_table(name), Path(name).stem
     if scale == "paper":
         table, stem = table.at_paper_scale(), f"{stem}-paper"
@@ -39,6 +44,18 @@ def run_reproduce(
     write_json(results / f"{stem}.json", record)
     console.print(_shown(record))
     say(f"written: {results / stem}.json (all radii and intervals)")
+
+
+def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, scale: str) -> None:
+    """Run the study, write ``results/NAME.json``, and print its sentences."""
+    if rows is not None or scale != "reduced":
+        raise InputError(f"'{name}' is a study, with neither rows nor scales; leave --rows and --scale out")
+    with training(name) as progress:
+        record = run_study(name, out / name, tell=lambda what, share: progress(share, what))
+    write_json(results / f"{name}.json", record)
+    for sentence in record["summary"]:
+        say(sentence)
+    say(f"written: {results / name}.json")
 
 
 def _shown(record: dict[str, Any]) -> Shown:

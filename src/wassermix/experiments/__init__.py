@@ -1,8 +1,19 @@
-"""Experiments: a table as data, a runner that fills it row by row, and the page made from what it found."""
+"""Experiments: tables as data with the runner that fills them, studies, and the pages made from both."""
 
 from wassermix.experiments.gather import gather
 from wassermix.experiments.page import table_page
 from wassermix.experiments.runner import run_table
+from wassermix.experiments.studies import STUDIES, run_study, study_names
 from wassermix.experiments.table import Table, load_table, table_names
 
-__all__ = ["Table", "gather", "load_table", "run_table", "table_names", "table_page"]
+__all__ = [
+    "STUDIES",
+    "Table",
+    "gather",
+    "load_table",
+    "run_study",
+    "run_table",
+    "study_names",
+    "table_names",
+    "table_page",
+]
