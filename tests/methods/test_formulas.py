@@ -243,3 +243,11 @@ def test_augmix_is_the_clean_cross_entropy_and_the_spread_of_three_views() -> No
     spread = [np.mean([kl(p[v, i], p[:, i].mean(axis=0)) for v in range(3)]) for i in range(N)]
     expected = {"ce": -np.log(p[0, range(N), y]).mean(), "jsd": 12 * np.mean(spread)}
     assert values(got) == pytest.approx(expected)
+
+
+def test_smoothadv_with_weights_is_consistency_where_the_ball_is_a_point() -> None:
+    case = Case(count=3)
+    weights = {"sigma": SIGMA, "noises": 3, "weight": 4.0, "entropy_weight": 0.3}
+    adversarial = SmoothAdv(eps=0.0, steps=1, **weights).loss(case.model, case.batch)
+    expected = values(Consistency(**weights).loss(case.model, case.batch))
+    assert values(adversarial) == pytest.approx(expected)

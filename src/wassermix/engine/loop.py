@@ -19,6 +19,7 @@ from wassermix.data import Split, batches
 from wassermix.data.splits import is_streamed
 from wassermix.embed import reconstruction_error, save_embedding
 from wassermix.engine import distributed
+from wassermix.engine.average import WeightAverage
 from wassermix.engine.budget import Budget, make_budget
 from wassermix.engine.build import Parts, build_parts, device_of
 from wassermix.engine.metrics import MetricsFile, TensorBoard, peak_memory_mib
@@ -27,8 +28,10 @@ from wassermix.engine.rundir import RunDir
 from wassermix.engine.schedule import lr_factor
 from wassermix.engine.settings import Config, config_hash
 from wassermix.engine.source import UnionSplit
+from wassermix.engine.teacher import find_teacher
 from wassermix.engine.transform import transform_batch
 from wassermix.methods import Batch
+from wassermix.methods.method import passes_at
 from wassermix.transport import warm_up
 
 __all__ = ["TrainState", "stored_samples", "stores", "train"]
@@ -93,9 +96,13 @@ class _Training:
         self.progress = progress if distributed.rank() == 0 else None
         self.device = device_of(config)
         self.optimizer = torch.optim.SGD(
-            parts.model.parameters(), fused=self.device.type in FUSED, **config.optimizer.model_dump()
+            parts.model.parameters(),
+            fused=self.device.type in FUSED,
+            **config.optimizer.model_dump(exclude={"clip"}),
         )
+        self.average = WeightAverage(parts.model, config.average) if config.average else None
         self.state = self._restored()
+        self.teacher = find_teacher(parts.method, self.average, parts.data)
         self.objective = distributed.wrapped(_objective(parts))
         self.augmented: Any = None
         self.budget = self._budget()
@@ -143,7 +150,7 @@ class _Training:
             if x.dim() == 4:
                 x = transform_batch(x, config.transform, noise).contiguous(memory_format=torch.channels_last)
             for part_x, part_y in zip(x.chunk(config.updates_per_batch), y.chunk(config.updates_per_batch)):
-                yield Batch(x=part_x, y=part_y, progress=self._share(), generator=noise)
+                yield Batch(x=part_x, y=part_y, progress=self._share(), generator=noise, teacher=self.teacher)
 
     def _update(self, batch: Batch) -> dict[str, float]:
         """One step of the optimiser; the terms of the loss it stepped on."""
@@ -154,11 +161,15 @@ class _Training:
         self._require_finite(loss)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
+        if self.config.optimizer.clip:
+            nn.utils.clip_grad_norm_(self.parts.model.parameters(), self.config.optimizer.clip)
         self.optimizer.step()
         images = len(batch.x) * distributed.world_size()
         self.state.updates += 1
         self.state.images += images
-        self.state.passes += images * _passes(self.parts)
+        self.state.passes += images * _passes(self.parts, batch.progress)
+        if self.average is not None:
+            self.average.update(self.parts.model, self.state.updates)
         if self.progress is not None:
             self.progress(self._share(), f"epoch {self.state.epoch + 1}  loss {loss.item():.3f}")
         return {name: float(value.detach()) for name, value in terms.items()}
@@ -205,6 +216,8 @@ class _Training:
     def _close_epoch(self, terms: dict[str, float], *, images: int, seconds: float) -> None:
         """The line in metrics.jsonl, then the checkpoint; resuming cuts lines without a checkpoint back."""
         distributed.synchronised(self.parts.model)
+        if self.average is not None:
+            distributed.synchronised(self.average.model)
         if distributed.rank() != 0:
             return
         row = {
@@ -221,15 +234,30 @@ class _Training:
         }
         for sink in self.sinks:
             sink.write(row)
-        self.run.save_weights(self.parts.model, self.config, trained=self._share())
+        self._save()
+
+    def _save(self) -> None:
+        """The weights to be judged, and all that is needed to go on from here."""
+        share, more = self._share(), {}
+        self.run.save_weights(self._judged, self.config, trained=share)
+        if self.average is not None:
+            last = self.run.last_weights_file
+            self.run.save_weights(self.parts.model, self.config, trained=share, file=last)
+            more["average"] = self.average.model.state_dict()
         self.run.save_state(
             {
                 "progress": asdict(self.state),
                 "model": self.parts.model.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "config": config_hash(self.config),
+                **more,
             }
         )
+
+    @property
+    def _judged(self) -> nn.Module:
+        """The network that is evaluated: the moving average where one is kept."""
+        return self.parts.model if self.average is None else self.average.model
 
     @torch.no_grad()
     def _accuracy(self) -> dict[str, Any]:
@@ -239,11 +267,11 @@ class _Training:
         chosen = _watched(split)
         noise = stream(self.config.seed, "watch", self.state.epoch, device=self.device)
         right = 0
-        with evaluating(self.parts.model):
+        with evaluating(self._judged):
             for _, x, y in batches(split, chosen, batch_size=self.config.batch_size):
                 x = x.to(self.device)
                 x = x + sigma * torch.randn(x.shape, generator=noise, device=self.device)
-                right += int((self.parts.model(x).argmax(1).cpu() == y).sum())
+                right += int((self._judged(x).argmax(1).cpu() == y).sum())
         return {"accuracy": right / len(chosen), "accuracy_on": name}
 
     @cached_property
@@ -260,6 +288,8 @@ class _Training:
             return TrainState()
         self.parts.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
+        if self.average is not None:
+            self.average.model.load_state_dict(state["average"])
         return TrainState(**state["progress"])
 
     def _sinks(self) -> list[MetricsFile | TensorBoard]:
@@ -305,12 +335,13 @@ def stored_samples(parts: Parts) -> int:
     return round(parts.augment.ratio * len(parts.data.train)) if stores(parts.augment) else 0
 
 
-def _passes(parts: Parts) -> float:
-    """Forward+backward passes that one image of a batch costs, all told.
+def _passes(parts: Parts, progress: float) -> float:
+    """Forward+backward passes that one image of a batch costs at this share of training, all told.
 
     New samples beside the batch cost the method too; making a stored set is counted when it is made.
     """
     augment = None if stores(parts.augment) else parts.augment
     ratio = augment.ratio if augment is not None and augment.adds else 0.0
     search = search_cost(parts.method, augment) * (ratio or 1.0)
-    return float(parts.method.passes * (1 + ratio) + search + getattr(parts.regularizer, "passes", 0.0))
+    own = passes_at(parts.method, progress)
+    return float(own * (1 + ratio) + search + getattr(parts.regularizer, "passes", 0.0))

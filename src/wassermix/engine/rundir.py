@@ -35,8 +35,13 @@ class RunDir:
 
     @property
     def weights_file(self) -> Path:
-        """The bare weights."""
+        """The bare weights: the moving average where one was kept."""
         return self.path / "model.safetensors"
+
+    @property
+    def last_weights_file(self) -> Path:
+        """The weights of the last update, beside a moving average."""
+        return self.path / "last.safetensors"
 
     @property
     def state_file(self) -> Path:
@@ -74,9 +79,9 @@ class RunDir:
 
     def _clear(self) -> None:
         """Remove what an earlier training left: its evaluations speak of weights that will be gone."""
-        names = ("state_file", "weights_file", "metrics_file", "augmented_file", "embedding_file")
-        for name in names:
-            getattr(self, name).unlink(missing_ok=True)
+        files = (self.state_file, self.weights_file, self.last_weights_file, self.metrics_file)
+        for file in (*files, self.augmented_file, self.embedding_file):
+            file.unlink(missing_ok=True)
         for folder in ("certify", "attack", "audit", "tensorboard"):
             shutil.rmtree(self.path / folder, ignore_errors=True)
 
@@ -105,7 +110,9 @@ class RunDir:
             raise InputError(f"'{self.config_file}' holds no settings; begin the run anew with --overwrite")
         return build_config(raw)
 
-    def save_weights(self, model: nn.Module, config: Config, *, trained: float) -> None:
+    def save_weights(
+        self, model: nn.Module, config: Config, *, trained: float, file: Path | None = None
+    ) -> None:
         """Write the bare weights with version, architecture, config hash and the share of training done."""
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
         metadata = {
@@ -114,20 +121,26 @@ class RunDir:
             "config": config_hash(config),
             "trained": repr(trained),
         }
-        write_beside(self.weights_file, lambda beside: save_file(tensors, beside, metadata))
+        write_beside(file or self.weights_file, lambda beside: save_file(tensors, beside, metadata))
 
-    def load_weights(self, model: nn.Module) -> None:
-        """Fill ``model`` with the run's weights; those of another architecture are refused."""
-        if not self.weights_file.exists():
-            raise InputError(f"'{self.path}' has no model.safetensors yet; finish its training with --resume")
+    def load_weights(self, model: nn.Module, *, last: bool = False) -> None:
+        """Fill ``model`` with the run's weights; those of another architecture are refused.
+
+        Of a run with a moving average this is the average, or with ``last`` what the last update left.
+        """
+        file = self.weights_file
+        if last and self.config().average:
+            file = self.last_weights_file
+        if not file.exists():
+            raise InputError(f"'{self.path}' has no {file.name} yet; finish its training with --resume")
         try:
-            tensors = load_file(self.weights_file)
+            tensors = load_file(file)
         except SafetensorError as error:
-            raise InputError(f"'{self.weights_file}' is not a whole safetensors file: {error}") from error
+            raise InputError(f"'{file}' is not a whole safetensors file: {error}") from error
         wrong = _mismatch(model.state_dict(), tensors)
         if wrong:
             raise InputError(
-                f"'{self.weights_file}' holds the weights of another architecture "
+                f"'{file}' holds the weights of another architecture "
                 f"({self._architecture()}): {wrong}; the config's model does not fit them"
             )
         model.load_state_dict(tensors)

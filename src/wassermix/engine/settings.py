@@ -55,12 +55,13 @@ class Options(BaseModel):
 
 
 class Optimizer(Options):
-    """Stochastic gradient descent with momentum."""
+    """Stochastic gradient descent with momentum; ``clip`` is the gradient's largest l2 norm, 0 for none."""
 
     lr: float = Field(default=0.01, gt=0)
     momentum: float = Field(default=0.9, ge=0, lt=1)
     weight_decay: float = Field(default=1e-4, ge=0)
     nesterov: bool = False
+    clip: float = Field(default=0.0, ge=0)
 
 
 class Schedule(Options):
@@ -87,7 +88,11 @@ class Transform(Options):
 
 
 class Config(Options):
-    """A whole training run; :func:`build_config` makes one from a recipe and overrides."""
+    """A whole training run; :func:`build_config` makes one from a recipe and overrides.
+
+    ``average`` is the decay of the weights' moving average, such as 0.999, which is then what is evaluated
+    and certified; 0 for none.
+    """
 
     data: Section
     model: Section
@@ -103,6 +108,7 @@ class Config(Options):
     optimizer: Optimizer = Optimizer()
     schedule: Schedule = Schedule()
     transform: Transform = Transform()
+    average: float = Field(default=0.0, ge=0, lt=1)
     seed: int = 0
     device: str = "auto"
     workers: int = Field(default=0, ge=0)

@@ -2,6 +2,7 @@
 
 from wassermix.methods.augmix import AugMix
 from wassermix.methods.batch import Batch
+from wassermix.methods.catrs import CATRS
 from wassermix.methods.compatible import compatible
 from wassermix.methods.consistency import Consistency
 from wassermix.methods.erm import ERM
@@ -9,6 +10,7 @@ from wassermix.methods.gaussian import Gaussian
 from wassermix.methods.macer import MACER
 from wassermix.methods.method import Method
 from wassermix.methods.pgd import PGDTraining
+from wassermix.methods.phases import Phases
 from wassermix.methods.smoothadv import SmoothAdv
 from wassermix.methods.smoothmix import SmoothMix
 from wassermix.methods.stability import Stability
@@ -25,10 +27,13 @@ METHODS: dict[str, type[Method]] = {
     "macer": MACER,
     "consistency": Consistency,
     "smoothmix": SmoothMix,
+    "catrs": CATRS,
+    "phases": Phases,
 }
 """Name in a config -> method; the constructor's keyword arguments are the config's keys."""
 
 __all__ = [
+    "CATRS",
     "ERM",
     "MACER",
     "METHODS",
@@ -39,6 +44,7 @@ __all__ = [
     "Gaussian",
     "Method",
     "PGDTraining",
+    "Phases",
     "SmoothAdv",
     "SmoothMix",
     "Stability",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from wassermix.core.classifier import Classifier
+
 __all__ = ["Batch"]
 
 
@@ -19,12 +21,14 @@ class Batch:
         y: labels, int64 ``(n,)`` or soft ``(n, k)``.
         progress: the share of training that is done, in ``[0, 1]``; ramps and warm-ups read it.
         generator: where this step's noise comes from; None is torch's own generator.
+        teacher: another network to learn from, in eval mode; None where the method asks for none.
     """
 
     x: Tensor
     y: Tensor
     progress: float = 1.0
     generator: torch.Generator | None = None
+    teacher: Classifier | None = None
 
     def __len__(self) -> int:
         return len(self.x)

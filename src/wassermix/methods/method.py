@@ -9,7 +9,7 @@ from torch import Tensor
 from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
 
-__all__ = ["Method"]
+__all__ = ["Method", "passes_at"]
 
 
 @runtime_checkable
@@ -19,9 +19,10 @@ class Method(Protocol):
     A method is any object with these three; it needs no base class. Options are keyword-only
     constructor arguments of plain types, so that a config can set them.
 
-    Two optional class attributes say more: ``reference`` (a line for ``wassermix methods``) and
-    ``one_view`` (True where the network sees one copy of each sample once, which is what mixing in a
-    hidden layer needs).
+    Optional attributes say more: ``reference`` (a line for ``wassermix methods``), ``one_view`` (True
+    where the network sees one copy of each sample once, which is what mixing in a hidden layer needs),
+    ``passes_at(progress)`` (where the cost changes during training) and ``teacher`` (which network a
+    batch brings to learn from: ``own``, ``average`` or a run's folder).
     """
 
     @property
@@ -42,3 +43,9 @@ class Method(Protocol):
         over all copies, so that batch statistics see everything at once.
         """
         ...
+
+
+def passes_at(method: Method, progress: float) -> float:
+    """Passes that one sample costs when ``progress`` (0 to 1) of the training is done."""
+    changing = getattr(method, "passes_at", None)
+    return float(method.passes if changing is None else changing(progress))

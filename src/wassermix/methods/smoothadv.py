@@ -11,6 +11,7 @@ from wassermix.attacks import ascend
 from wassermix.core import labels
 from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
+from wassermix.methods.consistency import consistency_terms
 from wassermix.methods.noise import copies, forward_copies, noises
 from wassermix.methods.options import require_range
 from wassermix.methods.search import box, ramp, searching
@@ -25,7 +26,9 @@ class SmoothAdv:
 
     ``mean CE(f(x + d* + d_i), y)`` over m noises, where ``d*`` climbs ``-log(mean_i p(x + d + d_i))_y`` by T
     l2 steps of ``2 * eps / T`` from zero inside the ball of radius eps, with the *same* noises throughout.
-    After a step the box comes first, then the ball.
+    After a step the box comes first, then the ball. With ``weight`` the predictions at the worst input must
+    agree over the noises, as in consistency regularisation:
+    ``+ weight * mean_i KL(p_bar | p_i) + entropy_weight * H(p_bar)``.
 
     Args:
         sigma: the noise.
@@ -33,6 +36,8 @@ class SmoothAdv:
         eps: the radius of the l2 ball, on the data scale.
         steps: T.
         warm_up: the share of training over which eps grows from 0 (10 of 90 epochs: 0.11).
+        weight: the factor of the disagreement between noises.
+        entropy_weight: the factor of the entropy of the mean prediction.
     """
 
     sigma: float = 0.5
@@ -40,11 +45,14 @@ class SmoothAdv:
     eps: float = 1.0
     steps: int = 10
     warm_up: float = 0.11
+    weight: float = 0.0
+    entropy_weight: float = 0.0
 
     reference: ClassVar[str] = "Salman et al. 2019"
 
     def __post_init__(self) -> None:
         require_range(self, 0, sigma=self.sigma, eps=self.eps)
+        require_range(self, 0, weight=self.weight, entropy_weight=self.entropy_weight)
         require_range(self, 1, noises=self.noises, steps=self.steps)
         require_range(self, 0, 1, warm_up=self.warm_up)
 
@@ -54,10 +62,15 @@ class SmoothAdv:
         return float(self.noises * (self.steps + 1))
 
     def loss(self, model: Classifier, batch: Batch) -> dict[str, Tensor]:
-        """The one term ``ce``."""
+        """The term ``ce``, and where they have a weight ``consistency`` and ``entropy``."""
         noise = noises(batch.x, self.sigma, count=self.noises, generator=batch.generator)
-        logits = model((self.perturb(model, batch, noise) + noise).flatten(0, 1))
-        return {"ce": labels.cross_entropy(logits, copies(batch.y, self.noises)).mean()}
+        logits = forward_copies(model, self.perturb(model, batch, noise) + noise)
+        terms = {"ce": labels.cross_entropy(logits.flatten(0, 1), copies(batch.y, self.noises)).mean()}
+        if self.weight or self.entropy_weight:
+            spread, entropy = consistency_terms(logits)
+            terms["consistency"] = self.weight * spread.mean()
+            terms["entropy"] = self.entropy_weight * entropy.mean()
+        return terms
 
     def perturb(self, model: Classifier, batch: Batch, noise: Tensor) -> Tensor:
         """``x + d*`` for noises ``(m, n, ...)``."""

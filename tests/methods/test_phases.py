@@ -1,0 +1,75 @@
+"""One method after another: each phase is its method, from its own beginning to its own end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from wassermix.core.errors import InputError
+from wassermix.engine import train
+from wassermix.engine.settings import build_config
+from wassermix.methods import Batch, Consistency, Gaussian, Phases, SmoothAdv
+
+SECTIONS: list[dict[str, Any]] = [
+    {"name": "gaussian"},
+    {"name": "consistency", "weight": 3.0},
+    {"name": "smoothadv", "noises": 2, "steps": 1, "warm_up": 1.0},
+]
+
+
+def _batch(progress: float) -> Batch:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.rand(6, 5, generator=generator)
+    return Batch(x, torch.arange(6) % 3, progress=progress, generator=generator)
+
+
+@pytest.mark.parametrize(
+    ("progress", "method", "within"),
+    [
+        (0.1, Gaussian(sigma=0.3), 0.5),
+        (0.2, Consistency(sigma=0.3, weight=3.0), 0.0),
+        (0.8, SmoothAdv(sigma=0.3, noises=2, steps=1, warm_up=1.0), 0.6),
+    ],
+)
+def test_each_phase_is_its_method_with_its_own_progress(
+    progress: float, method: Gaussian | Consistency | SmoothAdv, within: float
+) -> None:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        net = nn.Linear(5, 3)
+    phases = Phases(sigma=0.3, sections=SECTIONS, until=[0.2, 0.5])
+    got, expected = phases.loss(net, _batch(progress)), method.loss(net, _batch(within))
+    assert {k: v.item() for k, v in got.items()} == pytest.approx({k: v.item() for k, v in expected.items()})
+    assert phases.passes_at(progress) == method.passes
+
+
+def test_a_budget_of_passes_is_shared_out_as_the_phases_say(tmp_path: Path) -> None:
+    recipe = {
+        "data": {"name": "gaussians", "dim": 4, "train_size": 200, "test_size": 20},
+        "model": {"name": "mlp", "hidden": [8]},
+        "method": {"name": "phases", "sections": SECTIONS[:2], "until": [0.5]},
+        "budget": "passes:4000",
+        "batch_size": 20,
+    }
+    state = train(build_config(recipe), tmp_path / "run")
+    assert state.updates == 100 + 50  # 2000 passes at 1 for each image, 2000 at 2
+    assert state.passes == 4000
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"until": [0.5, 0.6]}, "until is"),
+        ({"until": [1.0]}, "until is"),
+        ({"sections": [{"name": "gaussian"}, {"name": "none"}]}, "'none'"),
+        ({"sections": [{"name": "gaussian"}, {"name": "consistency", "wieght": 1}]}, "did you mean 'weight'"),
+        ({"sections": [{"name": "gaussian"}, {"name": "phases"}]}, "'phases'"),
+    ],
+)
+def test_phases_that_make_no_sense_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        Phases(**options)
