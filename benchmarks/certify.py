@@ -29,12 +29,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.certify_page import page
-from wassermix.certify import CertifySettings, certify, default_radii, evenly_spaced
+from wassermix.certify import CertifySettings, certify, default_radii
 from wassermix.certify.bounds import clopper_pearson_lower, smallest_hits, union_of_looks_levels
-from wassermix.certify.files import fingerprint
 from wassermix.certify.rules import FixedRule, GridRule, Rule, ToleranceRule
 from wassermix.certify.settings import BLOCK
 from wassermix.certify.votes import NoiseBlock, Voter, compiler_exists, resolve_backend, voting
+from wassermix.core.fingerprint import fingerprint
+from wassermix.core.samples import evenly_spaced
 from wassermix.core.streams import stream, stream_seed
 from wassermix.data import Dataset, load_data
 from wassermix.models import build_model

@@ -16,10 +16,11 @@ import torch
 from torch import multiprocessing, nn
 
 from certify import certified_job as job
-from wassermix.certify import CertifySettings, certify, certify_to_files, evenly_spaced
-from wassermix.certify.files import fingerprint
+from wassermix.certify import CertifySettings, certify, certify_to_files
 from wassermix.certify.record import certificate_of, row_of, seconds_of
 from wassermix.core.errors import InputError
+from wassermix.core.fingerprint import fingerprint
+from wassermix.core.samples import evenly_spaced
 
 
 @pytest.fixture(scope="module")

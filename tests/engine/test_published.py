@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from wassermix.certify import CertifySettings, certify_to_files, evenly_spaced
+from wassermix.certify import CertifySettings, certify_to_files
+from wassermix.core.samples import evenly_spaced
 from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.engine.settings import build_config
 from wassermix.recipes import load_recipe

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from report.synthetic_runs import write_run
+from wassermix.core.intervals import holm
 from wassermix.report import load_runs
 from wassermix.report.compare import attack_name, cautions, comparisons
-from wassermix.report.statistics import holm
 
 
 def test_holm_matches_the_definition_on_a_worked_example() -> None:

@@ -15,10 +15,10 @@ from wassermix import __version__
 from wassermix.attacks.base import Attack, BallAttack, Judgement
 from wassermix.attacks.checks import Check, in_training
 from wassermix.attacks.evaluation import AttackResult, Samples, gather_result, joined, judge_block
-from wassermix.certify.files import fingerprint
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.files import append_line, cut_back, read_json, write_json
+from wassermix.core.fingerprint import fingerprint
 
 __all__ = ["attack_to_files", "read_attack"]
 

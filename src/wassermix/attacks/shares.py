@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from wassermix.certify.bounds import wilson_interval
+from wassermix.core.intervals import wilson_interval
 
 __all__ = ["share"]
 

@@ -20,10 +20,10 @@ from wassermix.audit.performance import (
     wanted_pairs,
 )
 from wassermix.audit.simplex import PerformanceSimplex, performance_simplex
-from wassermix.certify.files import fingerprint
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.files import read_json, write_beside, write_json
+from wassermix.core.fingerprint import fingerprint
 from wassermix.core.streams import stream
 from wassermix.embed import Embedding, Pixel
 from wassermix.embed.base import is_image

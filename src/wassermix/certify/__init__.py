@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from wassermix.certify.bounds import PairedComparison, compare_paired, exact_interval, wilson_interval
 from wassermix.certify.certificates import Certificate, Certificates, CertifiedAccuracy
 from wassermix.certify.certifier import certify, predict
 from wassermix.certify.cost import CostEstimate, estimate_cost
-from wassermix.certify.files import certify_to_files, evenly_spaced
+from wassermix.certify.files import certify_to_files
 from wassermix.certify.logs import read_log
 from wassermix.certify.settings import CertifySettings, default_radii
 from wassermix.certify.verify import Verification, find_certifications, verify_file
+from wassermix.core.intervals import PairedComparison, compare_paired, exact_interval, wilson_interval
+from wassermix.core.samples import evenly_spaced
 
 __all__ = [
     "Certificate",

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
 __all__ = [
-    "PairedComparison",
     "certified_radius",
     "clopper_pearson_lower",
-    "compare_paired",
-    "exact_interval",
     "false_certificates",
     "log_e_value",
     "smallest_hits",
     "time_uniform_lower",
     "union_of_looks_levels",
-    "wilson_interval",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -104,18 +99,6 @@ def union_of_looks_levels(looks: int, alpha: float) -> Floats:
     return np.append(np.full(looks - 1, 0.5 * alpha / (looks - 1)), 0.5 * alpha)
 
 
-def wilson_interval(count: int, total: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval for a share of ``total`` independent images."""
-    result = stats.binomtest(int(count), int(total)).proportion_ci(confidence, method="wilson")
-    return float(result.low), float(result.high)
-
-
-def exact_interval(count: int, total: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """The two-sided exact (Clopper-Pearson) interval for a share of ``total`` independent images."""
-    result = stats.binomtest(int(count), int(total)).proportion_ci(confidence, method="exact")
-    return float(result.low), float(result.high)
-
-
 def false_certificates(images: int, alpha: float, *, rho: float = 0.05) -> int:
     """How many of ``images`` certificates may be false, at confidence ``1 - rho``.
 
@@ -123,43 +106,3 @@ def false_certificates(images: int, alpha: float, *, rho: float = 0.05) -> int:
     stochastically below a binomial one; this is its ``1 - rho`` quantile.
     """
     return int(stats.binom.ppf(1 - rho, images, alpha)) if images else 0
-
-
-@dataclass(frozen=True)
-class PairedComparison:
-    """Two classifiers (or certifiers) on the same images: who is right where the other is not."""
-
-    both: int
-    first_only: int
-    second_only: int
-    neither: int
-    difference: float
-    """Share of the first minus share of the second."""
-    low: float
-    high: float
-    p_value: float
-    """Exact McNemar: a two-sided binomial test of the discordant images at 1/2."""
-
-
-def compare_paired(
-    first: npt.ArrayLike, second: npt.ArrayLike, *, confidence: float = 0.95
-) -> PairedComparison:
-    """Compare two boolean vectors over the same images.
-
-    The interval of the difference is Agresti and Min's (2005): Wald's after half an image has been
-    added to each cell of the two-by-two table.
-    """
-    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    if a.shape != b.shape or a.ndim != 1 or a.size == 0:
-        raise ValueError(f"a paired comparison needs two equal vectors of flags; got {a.shape} and {b.shape}")
-    first_only, second_only = int(np.sum(a & ~b)), int(np.sum(b & ~a))
-    discordant = first_only + second_only
-    p_value = float(stats.binomtest(first_only, discordant).pvalue) if discordant else 1.0
-    total, plus, minus = a.size + 2.0, first_only + 0.5, second_only + 0.5
-    centre = (plus - minus) / total
-    half = stats.norm.ppf(0.5 + confidence / 2) * np.sqrt((plus + minus) / total - centre**2) / np.sqrt(total)
-    return PairedComparison(
-        both=int(np.sum(a & b)), first_only=first_only, second_only=second_only,
-        neither=int(np.sum(~a & ~b)), difference=(first_only - second_only) / a.size,
-        low=float(centre - half), high=float(centre + half), p_value=p_value,
-    )  # fmt: skip

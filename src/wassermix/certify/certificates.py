@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wassermix.certify.bounds import exact_interval, false_certificates, wilson_interval
+from wassermix.certify.bounds import false_certificates
 from wassermix.certify.settings import CertifySettings, default_radii
 from wassermix.core.errors import InputError
+from wassermix.core.intervals import exact_interval, wilson_interval
 
 __all__ = ["Certificate", "Certificates", "CertifiedAccuracy"]
 

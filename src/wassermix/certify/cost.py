@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from wassermix.certify.files import Labelled, evenly_spaced
+from wassermix.certify.files import Labelled
 from wassermix.certify.rules import Rule, rule_for
 from wassermix.certify.settings import BLOCK, CertifySettings
 from wassermix.certify.votes import NoiseBlock, Voter, resolve_backend, voting
 from wassermix.core.classifier import Classifier
+from wassermix.core.samples import evenly_spaced
 
 __all__ = ["CostEstimate", "estimate_cost", "simulate_draws"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor
 
 from wassermix.certify.certificates import Certificate, Certificates
 from wassermix.certify.certifier import Image, Progress, certify_images
@@ -21,8 +20,11 @@ from wassermix.certify.votes import resolve_backend
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.files import append_line, cut_back, read_json, write_json, write_text
+from wassermix.core.fingerprint import fingerprint, selection_fingerprint
+from wassermix.core.processes import place, together
+from wassermix.core.samples import evenly_spaced
 
-__all__ = ["Labelled", "certify_to_files", "evenly_spaced", "fingerprint"]
+__all__ = ["Labelled", "certify_to_files"]
 
 
 class Labelled(Protocol):
@@ -36,28 +38,6 @@ class Labelled(Protocol):
 
     def get(self, indices: Tensor) -> Tensor:
         """Inputs (len(indices), ...) as floats on the data scale."""
-
-
-def evenly_spaced(total: int, images: int | None) -> list[int]:
-    """``images`` indices evenly spaced over ``total`` (500 of 10,000 is every 20th); all of them for None."""
-    if images is None or images >= total:
-        return list(range(total))
-    if images < 1:
-        raise InputError(f"images is {images}; expected at least 1, or all")
-    return [position * total // images for position in range(images)]
-
-
-def fingerprint(model: Classifier) -> str | None:
-    """Sixteen hex digits that change with any weight of the model; None for a plain function."""
-    if not isinstance(model, nn.Module):
-        return None
-    digest = hashlib.sha256()
-    for name, tensor in model.state_dict().items():
-        if isinstance(tensor, Tensor):
-            plain = tensor.detach().cpu().contiguous()
-            digest.update(f"{name} {plain.dtype} {tuple(plain.shape)}".encode())
-            digest.update(plain.reshape(-1).view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()[:16]
 
 
 def certify_to_files(
@@ -84,20 +64,20 @@ def certify_to_files(
     """
     if name is not None and Path(name).name != name:
         raise InputError(f"certify: the name '{name}' cannot be a file's; expected a plain word without '/'")
-    rank, world = _place()
+    rank, world = place()
     settings = settings.with_backend(resolve_backend(settings.backend))
     parameters = {**(about or {}), **_parameters(model, split, indices, settings=settings)}
     job = _Job(out, name or settings.name, list(indices), parameters)
-    _together(lambda: job.open(resume=resume, overwrite=overwrite) if rank == 0 else None)
+    together(lambda: job.open(resume=resume, overwrite=overwrite) if rank == 0 else None)
     own = job.part(rank) if world > 1 else job.table
     cut_back(own)
     share, done = job.indices[rank::world], job.rows(split)
     images, tell = _waiting(split, share, done), _counted(share, done, progress)
-    _together(lambda: _append(model, images, settings, own=own, tell=tell))
+    together(lambda: _append(model, images, settings, own=own, tell=tell))
     rows = job.rows(split)
     certificates = Certificates.of([rows[index] for index in job.indices], settings)
-    _together(lambda: None)  # all have read the parts before rank 0 clears them away
-    _together(lambda: job.close(certificates) if rank == 0 else None)
+    together(lambda: None)  # all have read the parts before rank 0 clears them away
+    together(lambda: job.close(certificates) if rank == 0 else None)
     return certificates
 
 
@@ -193,7 +173,7 @@ def _parameters(
         **settings.as_dict(),
         "images": images,
         "every": (total // images if total % images == 0 else total / images) if even else None,
-        "selection": hashlib.sha256(repr(list(map(int, indices))).encode()).hexdigest()[:16],
+        "selection": selection_fingerprint(indices),
         "model": fingerprint(model),
     }
 
@@ -236,26 +216,3 @@ def _append(
         tell()
 
     certify_images(model, images, settings, emit=emit)
-
-
-def _place() -> tuple[int, int]:
-    """Rank and number of processes; (0, 1) where ``torch.distributed`` is not in use."""
-    if distributed.is_available() and distributed.is_initialized():
-        return distributed.get_rank(), distributed.get_world_size()
-    return 0, 1
-
-
-def _together(act: Callable[[], None]) -> None:
-    """Act, then wait for the others; what is wrong on one process is raised on all, so none waits in vain."""
-    _, world = _place()
-    error: InputError | None = None
-    try:
-        act()
-    except InputError as caught:
-        error = caught
-    if world > 1:
-        messages: list[str | None] = [None] * world
-        distributed.all_gather_object(messages, None if error is None else str(error))
-        error = error or next((InputError(message) for message in messages if message is not None), None)
-    if error is not None:
-        raise error

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from wassermix.certify import evenly_spaced
 from wassermix.cli.console import counted, say
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
+from wassermix.core.samples import evenly_spaced
 from wassermix.data import Dataset, Split, load_data
 from wassermix.engine import RunDir, load_dataset, make_model
 

@@ -10,6 +10,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from wassermix.core.processes import rank, world_size
+
 __all__ = [
     "process_group",
     "rank",
@@ -34,16 +36,6 @@ def process_group() -> Iterator[None]:
         yield
     finally:
         dist.destroy_process_group()
-
-
-def rank() -> int:
-    """This process's number, 0 to ``world_size() - 1``."""
-    return dist.get_rank() if dist.is_initialized() else 0
-
-
-def world_size() -> int:
-    """How many processes work together."""
-    return dist.get_world_size() if dist.is_initialized() else 1
 
 
 def wrapped(objective: nn.Module) -> nn.Module:

@@ -19,7 +19,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
 from wassermix.core.errors import InputError
-from wassermix.core.imports import import_object
+from wassermix.core.registry import import_object
 
 __all__ = [
     "Config",

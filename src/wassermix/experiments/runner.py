@@ -9,9 +9,10 @@ import torch
 
 from wassermix.attacks import attack_to_files
 from wassermix.audit import audit_to_files
-from wassermix.certify import certify_to_files, evenly_spaced
+from wassermix.certify import certify_to_files
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
+from wassermix.core.samples import evenly_spaced
 from wassermix.data import Dataset, Split
 from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.engine.settings import Config

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from wassermix.core.errors import InputError
-from wassermix.core.imports import import_object
+from wassermix.core.registry import import_object
 from wassermix.core.streams import stream_seed
 from wassermix.models.lenet import LeNet
 from wassermix.models.mlp import MLP

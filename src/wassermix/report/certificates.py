@@ -9,9 +9,9 @@ import numpy as np
 from wassermix.certify import read_log
 from wassermix.core.errors import InputError
 from wassermix.core.files import read_json
+from wassermix.core.intervals import Share
 from wassermix.report.checking import Fields
 from wassermix.report.records import CertifiedSet, Rows
-from wassermix.report.statistics import Share
 
 __all__ = ["bare_log", "read_certified", "read_rows"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from wassermix.core.errors import InputError
+from wassermix.core.intervals import Share
 from wassermix.report.records import Floats
-from wassermix.report.statistics import Share
 
 __all__ = ["Fields"]
 

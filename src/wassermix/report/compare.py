@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from wassermix.certify import PairedComparison, compare_paired
+from wassermix.core.intervals import PairedComparison, compare_paired, holm
 from wassermix.report.records import Attacked, CertifiedSet, RunRecord
-from wassermix.report.statistics import holm
 
 __all__ = ["Comparison", "attack_groups", "cautions", "certified_groups", "comparisons"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wassermix.report.statistics import Share, share
+from wassermix.core.intervals import Share, share_of
 
 __all__ = ["Attacked", "Audited", "CertifiedSet", "Check", "PairCurve", "Rows", "RunRecord"]
 
@@ -56,7 +56,7 @@ class Rows:
 
     def share(self, radius: float) -> Share:
         """Certified accuracy at ``radius``."""
-        return share(int(self.certified(radius).sum()), len(self))
+        return share_of(int(self.certified(radius).sum()), len(self))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from wassermix.certify.bounds import certified_radius, false_certificates
+from wassermix.core.intervals import Share
 from wassermix.report.compare import (
     Comparison,
     attack_groups,
@@ -18,7 +19,6 @@ from wassermix.report.compare import (
 from wassermix.report.figures import Curve, certified_curves, curve_of_rows
 from wassermix.report.markup import Safe, element, escape, join, table
 from wassermix.report.records import Attacked, CertifiedSet, RunRecord
-from wassermix.report.statistics import Share
 from wassermix.report.vector import inline_svg
 from wassermix.report.wording import interval, number, p_value, percent, points, settings
 

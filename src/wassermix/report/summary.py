@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from wassermix.core.intervals import Share
 from wassermix.report.compare import (
     Comparison,
     attack_groups,
@@ -19,7 +20,6 @@ from wassermix.report.compare import (
 )
 from wassermix.report.reading import load_runs
 from wassermix.report.records import RunRecord
-from wassermix.report.statistics import Share
 from wassermix.report.wording import interval, p_value, percent, points, settings
 
 __all__ = ["summary_rows", "summary_table"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from wassermix.core.intervals import Share
 from wassermix.report.records import RunRecord, component
-from wassermix.report.statistics import Share
 
 __all__ = ["interval", "number", "p_value", "percent", "points", "setting_rows", "settings"]
 

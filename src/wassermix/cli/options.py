@@ -1,0 +1,115 @@
+"""From settings classes to a command's options: each field becomes an option with its help and default."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union
+
+import typer
+
+from wassermix.core.errors import InputError
+from wassermix.core.settings import Option, options_of, parse_number
+
+__all__ = ["command_with"]
+
+
+def command_with(*groups: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of settings classes: ``@command_with(CertifySettings, JobOptions)``.
+
+    The function is called with its own arguments, and for each class a dictionary of the options under the
+    class's name in lower case with underscores (``certify_settings``, ``job_options``): values that the
+    user gave or that have a default. A field marked ``from_run`` is in it only where the user gave it.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        own = [
+            parameter
+            for parameter in inspect.signature(function, eval_str=True).parameters.values()
+            if parameter.name not in map(_group_name, groups)
+        ]
+        options = {
+            option.name: group for group in groups for option in options_of(group) if not option.hidden
+        }
+
+        @functools.wraps(function)
+        def command(**values: Any) -> None:
+            grouped: dict[str, dict[str, Any]] = {_group_name(group): {} for group in groups}
+            for name, group in options.items():
+                value = values.pop(name)
+                if value is not None:
+                    grouped[_group_name(group)][name] = value
+            function(**values, **grouped)
+
+        added = [_parameter(o) for group in groups for o in options_of(group) if not o.hidden]
+        keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *added)]
+        command.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def _group_name(group: type[Any]) -> str:
+    """``CertifySettings`` -> ``certify_settings``."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in group.__name__).lstrip("_")
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    required = option.default is dataclasses.MISSING and not option.from_run
+    default = inspect.Parameter.empty if required else _shown_default(option)
+    flag = option.flag or f"--{option.name.replace('_', '-')}"
+    kind, extra = _annotation(option.type)
+    if not required and not extra.get("is_flag", False) and default is None:
+        kind = kind | None
+    extra.pop("is_flag", None)
+    info = typer.Option(flag, help=option.help, **extra)
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+    )
+
+
+def _shown_default(option: Option) -> Any:
+    default = None if option.default is dataclasses.MISSING or option.from_run else option.default
+    if isinstance(default, tuple):
+        return ",".join(map(str, default)) or None
+    return default
+
+
+def _annotation(hint: Any) -> tuple[Any, dict[str, Any]]:
+    """What typer reads for a field's type, and the extra arguments of its option."""
+    hint = _without_none(hint)
+    if typing.get_origin(hint) is Literal:
+        return hint, {}
+    if typing.get_origin(hint) is tuple:
+        item = typing.get_args(hint)[0]
+        return str, {"parser": functools.partial(_listed, item=item), "metavar": "A,B,..."}
+    if hint is bool:
+        return bool, {"is_flag": True}
+    if hint is float:
+        return float, {"parser": _number, "metavar": "NUMBER"}
+    return (hint, {}) if hint in (int, str, Path) else (str, {})
+
+
+def _without_none(hint: Any) -> Any:
+    if typing.get_origin(hint) in (Union, types.UnionType):
+        rest = [one for one in typing.get_args(hint) if one is not type(None)]
+        return rest[0] if len(rest) == 1 else str
+    return hint
+
+
+def _number(text: str) -> float:
+    """A number from the command line, also written as a fraction: ``8/255``."""
+    try:
+        return float(parse_number(text))
+    except ValueError as error:
+        raise InputError(f"'{text}' is not a number; expected one such as 0.5 or 8/255") from error
+
+
+def _listed(text: str, *, item: Any) -> Any:
+    read = _number if item is float else item
+    return tuple(read(word.strip()) for word in str(text).split(",") if word.strip())

@@ -1,0 +1,98 @@
+"""A lock on an output: a second command is refused with a sentence that names the first."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from wassermix.core.errors import InputError
+
+__all__ = ["locked"]
+
+
+@contextmanager
+def locked(path: Path, what: str) -> Iterator[None]:
+    """Hold the lock file ``path`` while the block runs; refuse where another living process holds it.
+
+    The file names process, machine and command. A lock whose process on this machine is gone (killed) is
+    stale and is taken over; one of another machine can only be removed by hand, and the error says so.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _take(path, what)
+    try:
+        yield
+    finally:
+        if _owner(path).get("token") == _token():
+            path.unlink(missing_ok=True)
+
+
+def _take(path: Path, what: str) -> None:
+    mine = {"token": _token(), "pid": os.getpid(), "host": socket.gethostname(), "command": _command()}
+    for _ in range(2):  # a second try, after a stale lock was removed
+        try:
+            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        except FileExistsError:
+            _refuse_if_alive(path, what)
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write '{path}': {error.strerror}; choose another output") from error
+        else:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(mine, file)
+            return
+    raise InputError(f"{what} was taken by another command just now; wait for it, or choose another output")
+
+
+def _refuse_if_alive(path: Path, what: str) -> None:
+    owner = _owner(path)
+    here = owner.get("host") == socket.gethostname()
+    if here and not _alive(owner):
+        return
+    if not owner and time.time() - path.stat().st_mtime > 5:  # killed before it could write its name
+        return
+    who = f"process {owner.get('pid')} ({owner.get('command')})" if owner else "another process"
+    where = "" if here or not owner else f" on {owner.get('host')}; if it is gone, delete '{path}'"
+    raise InputError(f"{what} is being written by {who}{where}; wait for it, or choose another output")
+
+
+def _owner(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _alive(owner: dict[str, Any]) -> bool:
+    """Whether the process that wrote the lock still runs, and is not another one with its number."""
+    pid, token = int(owner.get("pid", 0)), str(owner.get("token", ""))
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return token == f"{pid}-{_started(pid)}"
+
+
+def _token() -> str:
+    return f"{os.getpid()}-{_started(os.getpid())}"
+
+
+def _started(pid: int) -> str:
+    """When a process began, in the kernel's own ticks; empty where the system does not tell."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _command() -> str:
+    return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200] or "python"

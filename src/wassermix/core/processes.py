@@ -1,0 +1,45 @@
+"""Several processes that share one piece of work: who am I, do it together, fail together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import torch.distributed as dist
+
+from wassermix.core.errors import InputError
+
+__all__ = ["place", "rank", "together", "world_size"]
+
+T = TypeVar("T")
+
+
+def rank() -> int:
+    """This process's number, 0 to ``world_size() - 1``."""
+    return dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
+
+
+def world_size() -> int:
+    """How many processes work together."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def place() -> tuple[int, int]:
+    """Rank and number of processes; (0, 1) where there is only one."""
+    return rank(), world_size()
+
+
+def together(act: Callable[[], T]) -> T:
+    """Act, then wait for the others; what is wrong in one process is raised in all, so none waits in vain."""
+    error: InputError | None = None
+    try:
+        result = act()
+    except InputError as caught:
+        error = caught
+    if world_size() > 1:
+        messages: list[str | None] = [None] * world_size()
+        dist.all_gather_object(messages, None if error is None else str(error))
+        error = error or next((InputError(message) for message in messages if message is not None), None)
+    if error is not None:
+        raise error
+    return result

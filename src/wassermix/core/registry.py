@@ -1,0 +1,126 @@
+"""Components by name: shipped ones, ``package.module:Class`` of the user's own, and installed plug-ins.
+
+Each family (methods, attacks, ...) has one :class:`Registry` in its folder's ``registry.py``, with one line
+for each shipped component. Names are looked up without importing anything; a component is imported when it
+is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from wassermix.core.errors import InputError
+from wassermix.core.settings import nearest
+
+__all__ = ["Registry", "call_with", "import_object", "keyword_options"]
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The components of one family.
+
+    ``family`` is the word in configs and errors ("method"); ``group`` the entry-point group in which an
+    installed package announces its own ("wassermix.methods"); ``shipped`` maps a name to
+    ``package.module:Class``.
+    """
+
+    family: str
+    group: str
+    shipped: Mapping[str, str]
+
+    def names(self) -> list[str]:
+        """Every name that can be used here: shipped ones first, then those of installed packages."""
+        return [*self.shipped, *sorted(set(self._plugins()) - set(self.shipped))]
+
+    def find(self, name: str) -> Callable[..., Any]:
+        """The class or function called ``name``; unknown names are refused with the nearest one."""
+        if name in self.shipped:
+            return import_object(self.shipped[name], what=self.family)
+        if name in (plugins := self._plugins()):
+            return self._loaded(plugins[name])
+        if ":" in name:
+            return import_object(name, what=self.family)
+        known = self.names()
+        raise InputError(
+            f"{self.family} '{name}' is unknown; {nearest(name, known)}, or your own package.module:object"
+        )
+
+    def is_own(self, name: str) -> bool:
+        """Whether ``name`` is ``package.module:object``, which would import code that a file names."""
+        return name not in self.shipped and name not in self._plugins() and ":" in name
+
+    def make(self, name: str, options: Mapping[str, Any], context: Mapping[str, Any] | None = None) -> Any:
+        """The component called ``name`` with its options, and those parts of ``context`` that it asks for."""
+        return call_with(self.find(name), options, context or {}, what=f"{self.family} '{name}'")
+
+    def options(self, name: str, *, context: frozenset[str] = frozenset()) -> dict[str, tuple[Any, Any]]:
+        """``{option: (type, default)}`` of a component, without what ``context`` supplies."""
+        return keyword_options(self.find(name), context=context)
+
+    def _plugins(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=self.group)}
+
+    def _loaded(self, point: EntryPoint) -> Callable[..., Any]:
+        try:
+            found: Callable[..., Any] = point.load()
+        except Exception as error:  # whatever the installed package raises while it is imported
+            raise InputError(
+                f"{self.family} '{point.name}' of an installed package ({point.value}) cannot be imported: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        return found
+
+
+def call_with(
+    factory: Callable[..., Any], options: Mapping[str, Any], context: Mapping[str, Any], *, what: str
+) -> Any:
+    """``factory(**options)`` with those parts of ``context`` that its signature names."""
+    parameters = inspect.signature(factory).parameters
+    wanted = {key: value for key, value in context.items() if key in parameters and key not in options}
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    unknown = [key for key in options if key not in parameters]
+    if unknown and not takes_any:
+        known = keyword_options(factory, context=frozenset(context))
+        raise InputError(f"{what} has no option '{unknown[0]}'; {nearest(unknown[0], known)}")
+    return factory(**wanted, **options)
+
+
+def keyword_options(
+    factory: Callable[..., Any], *, context: frozenset[str] = frozenset()
+) -> dict[str, tuple[Any, Any]]:
+    """The keyword-only arguments of a class or function: ``{name: (type, default)}``, ``...`` if required."""
+    signed = factory.__init__ if inspect.isclass(factory) else factory
+    hints = typing.get_type_hints(signed)
+    return {
+        name: (hints.get(name, Any), ... if parameter.default is parameter.empty else parameter.default)
+        for name, parameter in inspect.signature(signed).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in context
+    }
+
+
+def import_object(name: str, *, what: str) -> Callable[..., Any]:
+    """The callable behind ``package.module:object``; the current folder is importable from then on.
+
+    ``what`` says in an error what the object was wanted for: "model", "method", ...
+    """
+    module_name, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+    try:
+        found: Any = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # whatever the user's module raises while it is imported
+        raise InputError(f"{what} '{name}' cannot be imported: {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise InputError(f"{what} '{name}' is a {type(found).__name__}; expected a class or function")
+    return typing.cast(Callable[..., Any], found)
