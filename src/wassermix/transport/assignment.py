@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wassermix.transport.jit import FAST, compiled
+from wassermix.core.jit import FAST, compiled
 
 __all__ = ["assign"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wassermix.transport.jit import FAST, compiled
+from wassermix.core.jit import FAST, compiled
 
 __all__ = ["centre_run"]
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 import torch
 
+from wassermix.core.jit import available
 from wassermix.transport.cost import PointCost
-from wassermix.transport.jit import available
 from wassermix.transport.problem import Problem, Solution
 
 __all__ = ["solve_compiled", "warm_up"]

@@ -9,9 +9,9 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
+from wassermix.core.jit import available
 from wassermix.transport.cost import Cost, MatrixCost, PointCost
 from wassermix.transport.coupling import Coupling
-from wassermix.transport.jit import available
 from wassermix.transport.problem import normalised_weights
 from wassermix.transport.sinkhorn import Sinkhorn
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wassermix.transport.jit import available
+from wassermix.core.jit import available
 
 __all__ = ["Factors"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from wassermix.transport.jit import EXACT, FAST, compiled
+from wassermix.core.jit import EXACT, FAST, compiled
 
 __all__ = ["solve_run", "stream_rows"]
 

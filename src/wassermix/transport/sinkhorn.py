@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from wassermix.core.errors import InputError
+from wassermix.core.jit import available
 from wassermix.transport.compiled import solve_compiled
 from wassermix.transport.cost import Cost, MatrixCost, PointCost, joint_points
 from wassermix.transport.coupling import Coupling
 from wassermix.transport.dense import solve_dense
-from wassermix.transport.jit import available
 from wassermix.transport.problem import Problem, Solution, epsilon, normalised_weights
 from wassermix.transport.streaming import solve_streaming
 

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from wassermix.core.errors import InputError
+from wassermix.core.jit import available
 from wassermix.transport.anderson import accelerate
-from wassermix.transport.jit import available
 from wassermix.transport.problem import Problem, Solution
 
 __all__ = ["solve_streaming"]
