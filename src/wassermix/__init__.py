@@ -1,43 +1,51 @@
-"""Robust learning on Wasserstein geodesics: train, attack, certify, audit, report."""
+"""Robust learning on Wasserstein geodesics: train, attack, certify, audit, report.
+
+Names are imported when they are first used: ``import wassermix`` alone does not import torch.
+"""
+
+from typing import TYPE_CHECKING
+
+from wassermix.core.lazy import lazy_names
 
 __version__ = "0.1.0"
 
-from wassermix.attacks import (
-    FGSM,
-    PGD,
-    AutoAttack,
-    GeodesicAttack,
-    SmoothedPGD,
-    attack_curve,
-    evaluate_attack,
-)
-from wassermix.audit import performance_geodesic
-from wassermix.augment import (
-    CutMix,
-    GeodesicAugmenter,
-    GeodesicSampler,
-    KMixup,
-    ManifoldMixup,
-    Mixup,
-    PuzzleMix,
-    SimplexAugmenter,
-)
-from wassermix.certify import certify, predict
-from wassermix.core.errors import InputError
-from wassermix.data import load_data
-from wassermix.embed import PCA, VAE, EncoderDecoder, Pixel, Standard
-from wassermix.geodesic.path import Geodesic, PathPoint
-from wassermix.geodesic.smoothness import GeodesicSmoothness, geodesic_smoothness
-from wassermix.models import build_model
-from wassermix.transport import (
-    BarycentricMap,
-    Coupling,
-    EntropicMap,
-    GaussianMap,
-    PairMap,
-    solve_coupling,
-    solve_exact,
-)
+if TYPE_CHECKING:
+    from wassermix.attacks import (
+        FGSM,
+        PGD,
+        AutoAttack,
+        GeodesicAttack,
+        SmoothedPGD,
+        attack_curve,
+        evaluate_attack,
+    )
+    from wassermix.audit import performance_geodesic
+    from wassermix.augment import (
+        CutMix,
+        GeodesicAugmenter,
+        GeodesicSampler,
+        KMixup,
+        ManifoldMixup,
+        Mixup,
+        PuzzleMix,
+        SimplexAugmenter,
+    )
+    from wassermix.certify import certify, predict
+    from wassermix.core.errors import InputError
+    from wassermix.data import load_data
+    from wassermix.embed import PCA, VAE, EncoderDecoder, Pixel, Standard
+    from wassermix.geodesic.path import Geodesic, PathPoint
+    from wassermix.geodesic.smoothness import GeodesicSmoothness, geodesic_smoothness
+    from wassermix.models import build_model
+    from wassermix.transport import (
+        BarycentricMap,
+        Coupling,
+        EntropicMap,
+        GaussianMap,
+        PairMap,
+        solve_coupling,
+        solve_exact,
+    )
 
 __all__ = [
     "FGSM",
@@ -78,3 +86,5 @@ __all__ = [
     "solve_coupling",
     "solve_exact",
 ]
+
+__getattr__ = lazy_names(__name__)

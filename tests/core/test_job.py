@@ -1,4 +1,4 @@
-"""One job for every evaluation: what exists is refused, resumed or replaced, and two never write one output."""
+"""One job for every evaluation: what exists is refused, resumed or replaced; two never write one output."""
 
 from __future__ import annotations
 
@@ -72,9 +72,10 @@ def test_an_output_killed_between_two_result_files_is_not_finished(tmp_path: Pat
     def killed(path: Path) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), one.begin():
+    with one.begin():
         fill(one)
-        one.finish({".json": lambda path: path.write_text("{}"), ".svg": killed})
+        with pytest.raises(KeyboardInterrupt):
+            one.finish({".json": lambda path: path.write_text("{}"), ".svg": killed})
     with one.begin(resume=True):
         assert not one.finished
         assert len(one.lines()) == 3
@@ -84,7 +85,7 @@ def test_other_parameters_are_refused_by_name(tmp_path: Path) -> None:
     with job(tmp_path, n=1, sigma=0.5).begin():
         pass
     with (
-        pytest.raises(InputError, match="sigma 0.5, now it is 1.0"),
+        pytest.raises(InputError, match=r"sigma 0\.5, now it is 1\.0"),
         job(tmp_path, n=1, sigma=1.0).begin(resume=True),
     ):
         pass

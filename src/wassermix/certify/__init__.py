@@ -10,6 +10,7 @@ from wassermix.certify.logs import read_log
 from wassermix.certify.settings import CertifySettings, default_radii
 from wassermix.certify.verify import Verification, find_certifications, verify_file
 from wassermix.core.intervals import PairedComparison, compare_paired, exact_interval, wilson_interval
+from wassermix.core.lazy import callable_package
 from wassermix.core.samples import evenly_spaced
 
 __all__ = [
@@ -33,3 +34,5 @@ __all__ = [
     "verify_file",
     "wilson_interval",
 ]
+
+callable_package(__name__, "certify")

@@ -5,6 +5,7 @@ Commands import what they need when they run, so that ``--help`` answers at once
 
 from __future__ import annotations
 
+import shlex
 import sys
 import traceback
 from enum import StrEnum
@@ -13,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from wassermix import __version__
 from wassermix.core.errors import InputError
 from wassermix.core.memory import keep_freed_memory
 
@@ -20,12 +22,14 @@ __all__ = ["app", "main"]
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells know it."""
+GO_ON_BY_THEMSELVES = ("demo", "reproduce")
+RESUMABLE = ("train", "certify", "attack", "audit", "drift")
 
 app = typer.Typer(
     name="wassermix",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Robust learning on Wasserstein geodesics: train, attack, certify, audit, report.",
     epilog="--debug shows the traceback of an error. Exit codes: 0 done, 1 failed, 2 bad input.",
 )
@@ -87,6 +91,12 @@ class Precision(StrEnum):
     float32 = "float32"
     float64 = "float64"
     bfloat16 = "bfloat16"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"wassermix {__version__}")
+        raise typer.Exit
 
 
 @app.command()
@@ -334,21 +344,41 @@ def doctor() -> None:
     run_doctor()
 
 
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="print the version and stop", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Robust learning on Wasserstein geodesics: train, attack, certify, audit, report."""
+
+
 def main() -> None:
-    """Run the command line: a bad input is a sentence and exit code 2, any other failure one and 1."""
+    """Run the command line: bad input is a sentence and exit code 2, any other failure one and 1."""
     keep_freed_memory()
     words = [word for word in sys.argv[1:] if word != "--debug"]
     try:
         app(args=words, prog_name="wassermix")
     except SystemExit as stop:
         if stop.code == INTERRUPTED:
-            sys.stderr.write("wassermix: interrupted; the same command with --resume goes on\n")
+            sys.stderr.write(f"wassermix: interrupted; {_how_to_go_on(words)}\n")
         raise
     except Exception as error:
         if len(words) < len(sys.argv) - 1:
             traceback.print_exc()
         sys.stderr.write(f"{_sentence(error)}\n")
         sys.exit(2 if isinstance(error, InputError) else 1)
+
+
+def _how_to_go_on(words: list[str]) -> str:
+    """What to type after Ctrl-C: some commands go on by themselves, some with --resume, some begin anew."""
+    command = words[0] if words else ""
+    if command in GO_ON_BY_THEMSELVES:
+        return "the same command goes on where it stopped"
+    if command in RESUMABLE:
+        flagged = [word for word in words if word not in ("--resume", "--overwrite")]
+        return f"`{shlex.join(['wassermix', *flagged, '--resume'])}` goes on where it stopped"
+    return "nothing was left half-written; the same command begins anew"
 
 
 def _sentence(error: Exception) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
+import types
 from collections.abc import Callable
 from importlib.abc import InspectLoader
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["callable_package", "lazy_names"]
 
 
 def lazy_names(package: str) -> Callable[[str], Any]:
@@ -31,6 +32,20 @@ def lazy_names(package: str) -> Callable[[str], Any]:
         return value
 
     return __getattr__
+
+
+def callable_package(package: str, function: str) -> None:
+    """Let a package be called like its main function: ``wm.certify(...)`` though ``certify`` is a folder too.
+
+    Importing ``wassermix.certify.anything`` binds ``wassermix.certify`` to the folder, whichever name the
+    parent had given to the function; so the folder itself passes the call on.
+    """
+
+    class CallablePackage(types.ModuleType):
+        def __call__(self, *arguments: Any, **options: Any) -> Any:
+            return getattr(self, function)(*arguments, **options)
+
+    sys.modules[package].__class__ = CallablePackage
 
 
 def _homes(package: str) -> dict[str, tuple[str, str]]:

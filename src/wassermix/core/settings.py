@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import functools
 import re
 import typing
 from collections.abc import Iterable, Mapping
@@ -73,7 +72,6 @@ def setting(
     return dataclasses.field(default=default, metadata={"wassermix": marks})
 
 
-@functools.cache
 def options_of(settings: type[Any]) -> tuple[Option, ...]:
     """The fields of a settings class in their order."""
     hints = typing.get_type_hints(settings)

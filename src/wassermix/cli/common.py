@@ -1,0 +1,36 @@
+"""The options that every evaluation command shares: which model and samples, what to do with the output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wassermix.core.settings import setting
+
+__all__ = ["JobOptions", "TargetOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions:
+    """What an evaluation works on: the run's own model and data, or others."""
+
+    model: str | None = setting(
+        None, "a model of your own: a torch.export or TorchScript file, or package.module:factory"
+    )
+    weights: Path | None = setting(None, "safetensors weights for a --model factory")
+    data: str | None = setting(None, "the data for --model: a name or a path")
+    split: str = setting("test", "test, or holdout for choosing settings")
+    trust: bool = setting(
+        False, "import the package.module:object that the run's config names; model files are programs too",
+        flag="--trust",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOptions:
+    """What to do with the output."""
+
+    name: str | None = setting(None, "name of the output; by default made from the settings")
+    resume: bool = setting(False, "go on where an interrupted call stopped", flag="--resume")
+    overwrite: bool = setting(False, "begin anew, replacing what is there", flag="--overwrite")
+    dry_run: bool = setting(False, "measure briefly, say what it would cost, and stop", flag="--dry-run")
