@@ -7,6 +7,8 @@ What the theorem's proof compares is the cosine of ``theta`` and ``mu``.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,7 +45,7 @@ def least_shrinkage(ratio: float) -> float:
     ``t <= 0.293``; for ``m -> 0`` it tends to 1/2, so ``t <= 1/4`` always helps; for ``m -> infinity`` to 0.
     """
     _check_ratio(ratio)
-    return 1 / (np.sqrt(1 + ratio) + 1)  # the same number, without cancellation at small m
+    return 1 / (math.sqrt(1 + ratio) + 1)  # the same number, without cancellation at small m
 
 
 def augmentation_helps(ratio: float, shrinkage: float) -> bool:
@@ -107,7 +109,7 @@ def label_sum(x0: Values, x1: Values) -> Values:
     estimator's direction is that of the real samples, whoever is paired with whom. The theorem, which knows
     no more of the data than this sum, holds for mixup as it does for transport.
     """
-    return x1.sum(axis=0) - x0.sum(axis=0)
+    return np.asarray(x1.sum(axis=0) - x0.sum(axis=0))
 
 
 def _check_ratio(ratio: float) -> None:
