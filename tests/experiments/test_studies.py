@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from wassermix.core.imports import import_object
 
 from cli.words import run
 from wassermix.core.errors import InputError
+from wassermix.core.registry import import_object
 from wassermix.experiments import STUDIES, run_study, study_names, table_names
 from wassermix.experiments.studies import Study
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import wassermix
 from wassermix.core.errors import InputError
-from wassermix.core.imports import import_object
+from wassermix.core.registry import import_object
 
 __all__ = ["STUDIES", "Study", "run_study", "study_names"]
 
