@@ -2,13 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SITE := .venv-site
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 GROUND := pyproject.toml constraints.txt
 JOBS ?= 2
 # Two workers with one thread each: oversubscribed OpenMP is many times slower.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: install demo test test-long lint bench docs clean
+.PHONY: install demo test test-long lint bench docs site dist clean
 
 install: $(VENV)/.installed
 
@@ -34,8 +35,16 @@ bench: $(VENV)/.bench
 docs: $(VENV)/.installed
 	$(BIN)/python docs/make.py
 
+# The web site into site/: pages, gallery and API reference; its tools need no torch.
+site: $(SITE)/.installed
+	$(SITE)/bin/mkdocs build --strict
+
+# Wheel and sdist into dist/, checked and used in an empty environment.
+dist:
+	PYTHON=$(PYTHON) .ci/dist
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info demo-run
+	rm -rf $(VENV) $(SITE) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info demo-run
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # torch first and alone: a looser request by another package would take another build of it.
@@ -58,4 +67,9 @@ $(VENV)/.dev: $(VENV)/.installed
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(PIP) -e '.[dev,bench]'
+	touch $@
+
+$(SITE)/.installed: constraints.txt
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt mkdocs-material 'mkdocstrings[python]'
 	touch $@
