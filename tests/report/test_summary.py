@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 from rich.console import Console
@@ -40,3 +41,13 @@ def test_every_row_has_a_cell_for_every_column(tmp_path: Path, two_runs: list[Pa
 
 def test_brackets_in_names_are_shown_as_they_are(tmp_path: Path) -> None:
     assert "[bold]x" in printed([write_run(tmp_path / "[bold]x", images=40)])
+
+
+def test_the_terminal_shows_the_distribution_of_p_a_where_it_was_recorded(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    path = next((run / "certify").glob("*.json"))
+    record = json.loads(path.read_text())
+    record["p_a"] = [{"p": 0.9, "radius": 0.6, "share": 0.5, "low": 0.4, "high": 0.6}]
+    path.write_text(json.dumps(record))
+    rows = {row[0]: row[1] for row in summary_rows([run])}
+    assert rows["  p_A at least 0.9"] == "50.0% (40.0–60.0)"

@@ -7,6 +7,7 @@ from wassermix.certify.certifier import certify, predict
 from wassermix.certify.cost import CostEstimate, estimate_cost
 from wassermix.certify.files import certify_to_files
 from wassermix.certify.logs import read_log
+from wassermix.certify.pa import ShareAbove, crossing, distribution
 from wassermix.certify.settings import CertifySettings, default_radii
 from wassermix.certify.verify import Verification, find_certifications, verify_file
 from wassermix.core.intervals import PairedComparison, compare_paired, exact_interval, wilson_interval
@@ -20,11 +21,14 @@ __all__ = [
     "CertifySettings",
     "CostEstimate",
     "PairedComparison",
+    "ShareAbove",
     "Verification",
     "certify",
     "certify_to_files",
     "compare_paired",
+    "crossing",
     "default_radii",
+    "distribution",
     "estimate_cost",
     "evenly_spaced",
     "exact_interval",

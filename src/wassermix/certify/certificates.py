@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from wassermix.certify.bounds import false_certificates
+from wassermix.certify.pa import distribution, plain
 from wassermix.certify.settings import CertifySettings, default_radii
 from wassermix.core.errors import InputError
 from wassermix.core.intervals import exact_interval, wilson_interval
@@ -150,6 +151,7 @@ class Certificates:
             "images": len(self),
             "certified": [_plain(row) for row in self.certified_accuracy()] if known else [],
             "acr": self.acr if known and s.mode != "grid" else None,
+            "p_a": plain(distribution(self)) if known and len(self) else [],
             "abstained": int((self.predicted < 0).sum()),
             "draws": {"mean": mean, "median": median, "total": int(draws.sum())},
             "saving": (s.n0 + s.n) / spent,

@@ -15,7 +15,7 @@ from wassermix.report.records import CertifiedSet, Rows
 
 __all__ = ["bare_log", "read_certified", "read_rows"]
 
-RESULTS = ("certified", "acr", "note", "parameters", "statement")
+RESULTS = ("certified", "acr", "p_a", "note", "parameters", "statement")
 MEAN_OF_RADII = ("fixed", "tolerance")
 """Modes whose radii may be averaged: a grid rounds them down."""
 
@@ -33,7 +33,15 @@ def read_certified(path: Path, fields: Fields) -> CertifiedSet:
         _agree(path, table, rows)
     known = {key: value for key, value in given.items() if key not in RESULTS}
     acr = fields.optional("acr") if known.get("mode") in MEAN_OF_RADII else None
-    return CertifiedSet(path.stem, known, table, acr, rows)
+    return CertifiedSet(path.stem, known, table, acr, rows, _sureness(fields, images))
+
+
+def _sureness(fields: Fields, images: int) -> dict[float, Share]:
+    """The distribution of p_A; files of earlier versions have none."""
+    return {
+        item.number("p"): Share(item.number("share"), item.number("low"), item.number("high"), images)
+        for item in (fields.objects("p_a") if "p_a" in fields.values else ())
+    }
 
 
 def bare_log(path: Path) -> CertifiedSet:

@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from wassermix.certify import crossing
 from wassermix.core.intervals import PairedComparison, compare_paired, holm
 from wassermix.report.records import Attacked, CertifiedSet, RunRecord
 
-__all__ = ["Comparison", "attack_groups", "cautions", "certified_groups", "comparisons"]
+__all__ = ["Comparison", "attack_groups", "cautions", "certified_groups", "comparisons", "crossings"]
 
 Protocol = tuple[tuple[str, Any], ...]
 E = TypeVar("E", Attacked, CertifiedSet)
@@ -82,6 +83,19 @@ def cautions(runs: Sequence[RunRecord]) -> list[str]:
                 f"These runs differ in their {what} ({', '.join(sorted(values))}): compare with care."
             )
     return found
+
+
+def crossings(group: list[tuple[RunRecord, CertifiedSet]]) -> list[str]:
+    """A sentence for each two runs of which one leads in average radius, the other in images kept at all."""
+    found = []
+    for (first, a), (second, b) in _duels(group):
+        if a.acr is None or b.acr is None or a.rows is None or b.rows is None:
+            continue
+        shared = _shared(a.rows.index, b.rows.index, a.rows.label, b.rows.label)
+        if shared is not None:
+            flags = (a.rows.certified(0.0)[shared[0]], b.rows.certified(0.0)[shared[1]])
+            found.append(crossing((first.name, second.name), (a.acr, b.acr), flags, p=0.5))
+    return [sentence for sentence in found if sentence is not None]
 
 
 def attack_name(attack: Attacked) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +61,17 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class CertifiedSet:
-    """One certification of a run: its parameters, its table and, where stored, its rows."""
+    """One certification of a run: its parameters, its table and, where stored, its rows.
+
+    ``sureness`` is the share of images whose label has probability at least p under noise, by p.
+    """
 
     name: str
     parameters: Mapping[str, Any]
     table: Mapping[float, Share]
     acr: float | None
     rows: Rows | None
+    sureness: Mapping[float, Share] = field(default_factory=dict)
 
     @property
     def protocol(self) -> tuple[tuple[str, Any], ...]:

@@ -14,6 +14,7 @@ from wassermix.report.compare import (
     attack_name,
     cautions,
     certified_groups,
+    crossings,
     protocol_name,
 )
 from wassermix.report.figures import Curve, certified_curves, curve_of_rows
@@ -190,13 +191,15 @@ def _certified_block(runs: Sequence[RunRecord], group: Group) -> Safe:
         inline_svg(certified_curves(curves), f"{words} Protocol: {protocol}."),
         element("figcaption", words),
     )
+    remarks = [element("li", f"{sentence}.") for sentence in crossings(group)]
     statements = element(
-        "ul", *(_set_statement(run, item) for run, item in group), attributes={"class": "remarks"}
+        "ul", *remarks, *(_set_statement(run, item) for run, item in group), attributes={"class": "remarks"}
     )
     return join(
         [
             title,
             _certified_table(runs, group, protocol),
+            _sureness_table(runs, group),
             element("div", picture, statements, attributes={"class": "pair"}),
         ]
     )
@@ -220,6 +223,25 @@ def _certified_table(runs: Sequence[RunRecord], group: Group, protocol: str) -> 
     if with_acr:
         caption += " ACR: average certified radius, comparable within this table only."
     return table(caption, head + (["ACR"] if with_acr else []), rows)
+
+
+def _sureness_table(runs: Sequence[RunRecord], group: Group) -> Safe:
+    """What an average radius hides: how many images are right at all, and how many surely so."""
+    levels = sorted({p for _, item in group for p in item.sureness})
+    if not levels:
+        return join([])
+    rows: list[list[object]] = [
+        [
+            _run_label(runs, run, _legend_name(group, run, item)),
+            *(_share(item.sureness.get(p)) for p in levels),
+        ]
+        for run, item in group
+    ]
+    caption = (
+        "Share of images in per cent whose label has probability p_A of at least p under noise; below it a "
+        "95% band for all p at once. A larger ACR with fewer images at p = 0.5 has given up hard images."
+    )
+    return table(caption, ["run", *(f"p = {p:g}" for p in levels)], rows)
 
 
 def _draws(item: CertifiedSet) -> str:

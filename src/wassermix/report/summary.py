@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +16,17 @@ from wassermix.report.compare import (
     attack_name,
     certified_groups,
     comparisons,
+    crossings,
     protocol_name,
 )
 from wassermix.report.reading import load_runs
-from wassermix.report.records import RunRecord
+from wassermix.report.records import CertifiedSet, RunRecord
 from wassermix.report.wording import interval, p_value, percent, points, settings
 
 __all__ = ["summary_rows", "summary_table"]
+
+SHOWN_LEVELS = (0.5, 0.9, 0.99)
+"""Of the distribution of p_A a terminal shows these; the page shows more."""
 
 
 def summary_table(runs: Sequence[Path]) -> Table:
@@ -33,6 +37,8 @@ def summary_table(runs: Sequence[Path]) -> Table:
         shown.add_column(Text(name), justify="left" if position == 0 else "right", overflow="fold")
     for row in rows:
         shown.add_row(*(Text(cell) for cell in row), end_section=row[0] == "passes")
+    groups = certified_groups(load_runs([Path(run) for run in runs])).values()
+    shown.caption = "\n".join(f"{sentence}." for group in groups for sentence in crossings(group)) or None
     return shown
 
 
@@ -83,6 +89,16 @@ def _certified_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
             yield Row(
                 ["  average radius (ACR)", *("–" if value is None else f"{value:.3f}" for value in acr)]
             )
+        yield from _sureness_rows(runs, tables)
+
+
+def _sureness_rows(runs: Sequence[RunRecord], tables: Mapping[str, CertifiedSet]) -> Iterator[Row]:
+    """The distribution of p_A at a few levels: the small radius and the large one side by side."""
+    found = {p for item in tables.values() for p in item.sureness}
+    for p in SHOWN_LEVELS:
+        cells = [tables[run.name].sureness.get(p) if run.name in tables else None for run in runs]
+        if p in found:
+            yield Row([f"  p_A at least {p:g}", *map(_cell, cells)])
 
 
 def _cell(share: Share | None) -> str:
