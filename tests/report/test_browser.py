@@ -12,18 +12,20 @@ from typing import Any
 
 import pytest
 
+from report.synthetic_runs import write_audit, write_run
+from wassermix.report import write_report
+from wassermix.report.page import script_hash
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-LISTEN = """<script>
-window.failures = [];
+LISTEN = """window.failures = [];
 addEventListener("error", (event) => failures.push(event.message));
 addEventListener("securitypolicyviolation", (event) => failures.push(event.violatedDirective));
-</script>"""
-DRIVE = """<script>
-const find = (name) => document.getElementById("explorer-" + name);
+"""
+DRIVE = """const find = (name) => document.getElementById("explorer-" + name);
 const state = () => ({
   x: Number(find("marker").getAttribute("cx")), y: Number(find("marker").getAttribute("cy")),
   reading: find("reading").textContent, spoken: find("time").getAttribute("aria-valuetext"),
@@ -39,6 +41,11 @@ addEventListener("load", () => setTimeout(() => {
   seen.left = set("time", 0, "input");
   seen.right = set("time", find("time").max, "input");
   seen.otherPair = set("pair", 5, "change");
+  const without = find("pair").querySelector("optgroup[label='curves only'] option");
+  if (without) {
+    set("pair", without.value, "change");
+    seen.curvesOnly = getComputedStyle(find("stage")).display;
+  }
   seen.otherRun = set("run", 1, "change");
   seen.accuracy = set("measure", "accuracy", "change");
   seen.wide = document.documentElement.scrollWidth > innerWidth;
@@ -48,14 +55,17 @@ addEventListener("load", () => setTimeout(() => {
   note.textContent = JSON.stringify(seen);
   document.body.append(note);
 }, 50));
-</script>"""
+"""
 
 
 def visit(page: Path, folder: Path, *, width: int) -> dict[str, Any]:
     """Open the page with two scripts added, and return what they saw."""
     driven = folder / "driven.html"
     text = page.read_text(encoding="utf-8")
-    driven.write_text(text.replace("<title>", LISTEN + "<title>", 1).replace("</body>", DRIVE + "</body>"))
+    ours = " ".join(f"'{script_hash(script)}'" for script in (LISTEN, DRIVE))
+    text = text.replace("script-src ", f"script-src {ours} ", 1)
+    text = text.replace("<title>", f"<script>\n{LISTEN}</script><title>", 1)
+    driven.write_text(text.replace("</body>", f"<script>\n{DRIVE}</script></body>"), encoding="utf-8")
     options = [*FLAGS, f"--user-data-dir={folder / 'profile'}", f"--window-size={width},900"]
     command = [str(CHROMIUM), *options, "--virtual-time-budget=2000", "--dump-dom", driven.as_uri()]
     dom = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
@@ -88,3 +98,14 @@ def test_choosing_pair_run_and_measure_redraws_on_a_phone(page_file: Path, tmp_p
     assert "geodesic" in seen["otherRun"]["reading"]
     assert "Accuracy of geodesic at t = 1.00: 100.0%" in seen["accuracy"]["reading"]
     assert not seen["wide"], "the page scrolls sideways"
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+def test_a_pair_without_pictures_shows_none_of_another_pair(tmp_path: Path) -> None:
+    runs = [tmp_path / "one", tmp_path / "two"]
+    for run in runs:
+        write_run(run)
+        write_audit(run, half=True)
+    write_report(runs, tmp_path / "report.html")
+    assert visit(tmp_path / "report.html", tmp_path, width=1200)["curvesOnly"] == "none"
