@@ -1,4 +1,4 @@
-"""Models of others: a torch.export or TorchScript file, or a factory with safetensors weights."""
+"""Models of others: files of torch.export, TorchScript, ONNX or transformers, or a factory with weights."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from torch import Tensor, nn
 
 from wassermix.core.classifier import evaluating
 from wassermix.core.errors import InputError
-from wassermix.models import MODELS, build_model
+from wassermix.models.build import MODELS, build_model
+from wassermix.models.onnx import load_onnx
+from wassermix.models.pretrained import PREFIX, load_pretrained
+from wassermix.models.sanity import require_logits
 
 __all__ = ["BatchLimits", "load_foreign_model"]
 
-SUFFIXES = (".pt2", ".pt", ".pth", ".ts", ".torchscript")
+SUFFIXES = (".pt2", ".pt", ".pth", ".ts", ".torchscript", ".onnx", ".joblib", ".pkl", ".pickle")
 
 
 def load_foreign_model(
@@ -29,17 +32,17 @@ def load_foreign_model(
 ) -> nn.Module:
     """A model that others trained, in eval mode and tried on one batch of samples of ``shape``.
 
-    ``model`` is a ``.pt2`` file of ``torch.export.save``, a TorchScript file, or
-    ``package.module:factory`` (or the name of one of our architectures) with ``weights`` in a
-    safetensors file. It must take inputs on their data scale, normalisation inside. No file is unpickled
-    in a way that could run code; a factory is the user's own code and is run. From Python no loading is
-    needed: attacks, certifiers and audits take any callable.
+    ``model`` is a ``.pt2`` file of ``torch.export.save``, a TorchScript or ONNX file, ``transformers:DIR``
+    with a folder that ``save_pretrained`` wrote, or ``package.module:factory`` (or the name of one of our
+    architectures) with ``weights`` in a safetensors file. It must take inputs on their data scale,
+    normalisation inside. Nothing is unpickled, but model files are programs: load those of people you trust.
+    From Python no loading is needed: attacks, certifiers and audits take any callable.
     """
-    from_file = Path(model).is_file() or model.endswith(SUFFIXES)
+    from_file = Path(model).is_file() or model.endswith(SUFFIXES) or model.startswith(PREFIX)
     if from_file:
         if weights is not None:
             raise InputError(f"--weights goes with package.module:factory; '{model}' holds its own weights")
-        loaded = _from_file(Path(model))
+        loaded = load_pretrained(model, shape=shape) if model.startswith(PREFIX) else _from_file(Path(model))
     else:
         loaded = _from_factory(model, weights, shape=shape, num_classes=num_classes)
     for module in loaded.modules():
@@ -92,6 +95,9 @@ class BatchLimits(nn.Module):
 
 
 def _from_file(path: Path) -> nn.Module:
+    if path.suffix == ".onnx" and path.is_file():
+        model, batch = load_onnx(path)
+        return model if batch is None else BatchLimits(model, low=batch, high=batch)
     kind = _kind(path)
     try:
         return _exported(path) if kind == "export" else _scripted(path)
@@ -219,9 +225,7 @@ def _try_out(name: str, model: nn.Module, *, shape: tuple[int, ...], num_classes
             logits = model(torch.full((3, *shape), 0.5))
     except Exception as error:  # the model is anyone's and may raise anything
         raise InputError(f"model '{name}' fails on the data: {_last_line(error)}; {expected}") from error
-    if not isinstance(logits, Tensor) or logits.dim() != 2 or len(logits) != 3:
-        got = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-        raise InputError(f"model '{name}' gives {got}; {expected}")
+    logits = require_logits(logits, samples=3, name=f"model '{name}'")
     if logits.shape[1] < num_classes:
         raise InputError(
             f"model '{name}' knows {logits.shape[1]} classes, the data have {num_classes}; {expected}"
