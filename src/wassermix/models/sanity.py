@@ -31,8 +31,8 @@ def require_logits(logits: object, *, samples: int, name: str) -> Tensor:
         raise InputError(f"{name} gives outputs of shape {tuple(logits.shape)}; {expected}")
     if logits.shape[1] == 1:
         raise InputError(
-            f"{name} gives one column, as a score of one class; {expected}: for a score s of two classes return "
-            "torch.cat([-s / 2, s / 2], dim=1)"
+            f"{name} gives one column, as a score of one class; {expected}: for a score s of two classes "
+            "return torch.cat([-s / 2, s / 2], dim=1)"
         )
     if not bool(torch.isfinite(logits).all()):
         raise InputError(f"{name} answers with NaN or infinite numbers; its weights are broken")
@@ -55,13 +55,11 @@ def model_warnings(
         logits = require_logits(model(x), samples=len(x), name="the model")
         right = logits.argmax(dim=1) == y
         found = [*_probabilities(logits), *_one_class(logits, y)]
-        best = max(
-            _readings(model, x, y, mean, std), key=lambda one: float(one[1].float().mean()), default=None
-        )
-    if best is not None and _clearly_better(best[1], right):
+        words, other = max(_readings(model, x, y, mean, std), key=lambda one: int(one[1].sum()))
+    if _clearly_better(other, right):
         found.append(
             f"The model is right on {right.float().mean():.0%} of {len(x)} samples as they are, but on "
-            f"{best[1].float().mean():.0%} {best[0]}"
+            f"{other.float().mean():.0%} {words}"
         )
     return found
 
