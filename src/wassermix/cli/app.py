@@ -129,7 +129,9 @@ def train(
 
 @app.command()
 def certify(
-    run: Run,
+    runs: Annotated[
+        list[Path], typer.Argument(help="a run directory; several are certified as one, their mean")
+    ],
     mode: Annotated[
         Mode, typer.Option(help="fixed: the field's own; grid, tolerance: fewer draws")
     ] = Mode.fixed,
@@ -158,13 +160,20 @@ def certify(
     model: ModelFile = None,
     weights: WeightsFile = None,
     data: DataName = None,
+    last: Annotated[
+        bool, typer.Option("--last", help="of a run with averaged weights, those of the last update")
+    ] = False,
+    consensus: Annotated[
+        int, typer.Option(help="several runs: ask the others only where the first so many disagree")
+    ] = 0,
 ) -> None:
     """Certify by randomized smoothing: how far each prediction provably holds."""
     from wassermix.certify import CertifySettings
     from wassermix.cli.certify import noise_for, parse_radii, run_certify
-    from wassermix.cli.target import load_target
+    from wassermix.cli.target import as_one, load_target
 
-    target = load_target(run, model=model, weights=weights, data=data, split=split)
+    run = as_one(runs, consensus=consensus, overwrite=overwrite)
+    target = load_target(run, model=model, weights=weights, data=data, split=split, last=last)
     settings = CertifySettings(
         sigma=noise_for(target, sigma),
         mode=mode.value,
@@ -178,6 +187,7 @@ def certify(
         backend=backend.value,
         precision=precision.value,
     )
+    name = name or (f"{settings.name}-last" if last else None)
     run_certify(
         target, settings, images=images, name=name, resume=resume, overwrite=overwrite, dry_run=dry_run
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from wassermix.core.errors import InputError
 from wassermix.core.samples import evenly_spaced
 from wassermix.data import Dataset, Split, load_data
 from wassermix.engine import RunDir, load_dataset, make_model
+from wassermix.engine.ensemble import save_ensemble
 
-__all__ = ["Target", "load_target", "sample_indices"]
+__all__ = ["Target", "as_one", "load_target", "sample_indices"]
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,12 @@ def load_target(
     weights: Path | None = None,
     data: str | None = None,
     split: str = "test",
+    last: bool = False,
 ) -> Target:
-    """The target of an evaluation; with ``model`` the folder ``run`` need not be a run directory."""
+    """The target of an evaluation; with ``model`` the folder ``run`` need not be a run directory.
+
+    ``last`` takes the weights of the last update where a run averages them.
+    """
     if model is not None:
         if data is None:
             raise InputError("--model needs --data: a data set's name, an .npz, a .csv or an image folder")
@@ -62,7 +68,7 @@ def load_target(
     with counted("downloading") as downloading:
         dataset = load_dataset(config, downloading)
     network = make_model(config, dataset)
-    directory.load_weights(network)
+    directory.load_weights(network, last=last)
     trained = directory.trained_share()
     if trained < 1:
         say(
@@ -70,6 +76,18 @@ def load_target(
             "`wassermix train ... --resume` finishes it"
         )
     return Target(run, network.eval(), dataset, _split(dataset, split), split, config.sigma, trained)
+
+
+def as_one(runs: Sequence[Path], *, consensus: int = 0, overwrite: bool = False) -> Path:
+    """The run to judge: the only one given, or the ensemble of several, saved beside the first."""
+    if len(runs) == 1:
+        if consensus:
+            raise InputError("--consensus is for an ensemble; give several runs")
+        return runs[0]
+    out = runs[0].parent / f"ensemble-{'+'.join(run.name for run in runs)}"
+    save_ensemble(runs, out, consensus=consensus, overwrite=overwrite)
+    say(f"{out}: the mean of {len(runs)} networks, a run directory like any other")
+    return out
 
 
 def sample_indices(target: Target, images: str) -> list[int]:

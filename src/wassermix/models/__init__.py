@@ -1,6 +1,7 @@
 """Models: each takes inputs on their data scale, normalises them in its first layer and returns logits."""
 
 from wassermix.models.build import MODELS, build_model
+from wassermix.models.ensemble import Ensemble
 from wassermix.models.lenet import LeNet
 from wassermix.models.mlp import MLP
 from wassermix.models.normalize import Normalize
@@ -10,6 +11,7 @@ from wassermix.models.resnet import ResNet, resnet20, resnet110
 __all__ = [
     "MLP",
     "MODELS",
+    "Ensemble",
     "LeNet",
     "Normalize",
     "PreActResNet18",

@@ -14,6 +14,7 @@ from torch import nn
 from wassermix.core.errors import InputError
 from wassermix.core.registry import import_object
 from wassermix.core.streams import stream_seed
+from wassermix.models.ensemble import Ensemble
 from wassermix.models.lenet import LeNet
 from wassermix.models.mlp import MLP
 from wassermix.models.preact_resnet import PreActResNet18
@@ -27,6 +28,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "resnet110": resnet110,
     "preact_resnet18": PreActResNet18,
     "mlp": MLP,
+    "ensemble": Ensemble,
 }
 """The architectures known by name."""
 

@@ -1,0 +1,56 @@
+"""Trained runs gathered into an ensemble, which is a run directory like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+
+from wassermix.core.errors import InputError
+from wassermix.engine.build import load_dataset, make_model
+from wassermix.engine.rundir import RunDir
+from wassermix.engine.settings import Config, build_config
+from wassermix.models.ensemble import Ensemble
+
+__all__ = ["save_ensemble"]
+
+
+def save_ensemble(runs: Sequence[Path], out: Path, *, consensus: int = 0, overwrite: bool = False) -> Config:
+    """Write the mean of the runs' networks into ``out``: its config and all weights, nothing linked.
+
+    The runs must share data and noise; their architectures may differ. What stands in ``out`` already is
+    left alone where it is this ensemble, and else refused unless ``overwrite``.
+    """
+    configs = [RunDir(run).config() for run in runs]
+    _require_alike(runs, configs)
+    model = {"name": "ensemble", "members": [config.model for config in configs], "consensus": consensus}
+    raw = {**configs[0].model_dump(mode="json"), "model": model, "average": 0.0}
+    config = build_config(raw)
+    network = make_model(config, load_dataset(config))
+    assert isinstance(network, Ensemble)
+    for run, member in zip(runs, network.members):
+        RunDir(run).load_weights(member)
+    target = RunDir(out)
+    if not (target.config_file.exists() and _holds(target, config, network)):
+        target.prepare(config, resume=False, overwrite=overwrite)
+        target.save_weights(network, config, trained=min(RunDir(run).trained_share() for run in runs))
+    return config
+
+
+def _require_alike(runs: Sequence[Path], configs: Sequence[Config]) -> None:
+    for run, config in zip(runs, configs):
+        if (config.data, config.sigma) != (configs[0].data, configs[0].sigma):
+            raise InputError(
+                f"'{run}' and '{runs[0]}' were trained on other data or with other noise; expected runs of "
+                "one data section and one sigma: an ensemble is certified with its members' own noise"
+            )
+
+
+def _holds(target: RunDir, config: Config, network: Ensemble) -> bool:
+    """Whether the folder has this very ensemble."""
+    if target.config().model != config.model or not target.weights_file.exists():
+        return False
+    stored, wanted = load_file(target.weights_file), network.state_dict()
+    return stored.keys() == wanted.keys() and all(torch.equal(stored[k], wanted[k].cpu()) for k in wanted)

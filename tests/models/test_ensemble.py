@@ -1,0 +1,99 @@
+"""Several networks as one: the mean of their logits, whoever is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from wassermix.core.errors import InputError
+from wassermix.engine import RunDir, load_dataset, make_model, train
+from wassermix.engine.ensemble import save_ensemble
+from wassermix.engine.settings import Config, build_config
+from wassermix.models import Ensemble
+
+MLP: dict[str, Any] = {"name": "mlp", "hidden": [8]}
+
+
+def _ensemble(count: int = 3, consensus: int = 0) -> Ensemble:
+    return Ensemble(members=[MLP] * count, consensus=consensus, shape=(4,), num_classes=3).eval()
+
+
+def _inputs(count: int = 200) -> Tensor:
+    return 3 * torch.randn(count, 4, generator=torch.Generator().manual_seed(0))
+
+
+def test_the_logits_are_the_mean_of_different_members() -> None:
+    ensemble, x = _ensemble(), _inputs()
+    each = [member(x) for member in ensemble.members]
+    assert not torch.allclose(each[0], each[1])
+    torch.testing.assert_close(ensemble(x), sum(each) / 3)
+
+
+def test_only_inputs_that_the_first_members_disagree_on_are_shown_to_the_others() -> None:
+    ensemble, x, shown = _ensemble(4, consensus=2), _inputs(), []
+    ensemble.members[3].register_forward_hook(lambda m, given, out: shown.append(len(given[0])))
+    found = ensemble(x)
+    each = torch.stack([member(x) for member in ensemble.members])
+    agree = each[0].argmax(1) == each[1].argmax(1)
+    expected = torch.where(agree[:, None], each[:2].mean(0), each.mean(0))
+    torch.testing.assert_close(found, expected)
+    assert 0 < int((~agree).sum()) < len(x)
+    assert shown[0] == int((~agree).sum())
+
+
+def test_each_input_gets_its_logits_whatever_stands_beside_it() -> None:
+    ensemble, x = _ensemble(3, consensus=2), _inputs(20)
+    alone = torch.cat([ensemble(one[None]) for one in x])
+    torch.testing.assert_close(ensemble(x), alone)
+
+
+@pytest.mark.parametrize(("count", "consensus"), [(0, 0), (3, 1), (3, 3), (1, 1)])
+def test_a_consensus_that_saves_nothing_is_refused(count: int, consensus: int) -> None:
+    with pytest.raises(InputError, match="consensus"):
+        _ensemble(count, consensus)
+
+
+def _config(**more: Any) -> Config:
+    recipe = {
+        "data": {"name": "gaussians", "dim": 4, "train_size": 60, "test_size": 20},
+        "model": MLP,
+        "method": {"name": "gaussian", "sigma": 0.5},
+        "epochs": 1,
+    }
+    return build_config(recipe, {key.replace("__", "."): value for key, value in more.items()})
+
+
+def test_a_saved_ensemble_is_a_run_like_any_other(tmp_path: Path) -> None:
+    runs = [tmp_path / f"run{seed}" for seed in range(3)]
+    for seed, run in enumerate(runs):
+        train(_config(seed=seed), run)
+    save_ensemble(runs, tmp_path / "all", consensus=2)
+    save_ensemble(runs, tmp_path / "all", consensus=2)  # once more changes nothing
+    config = RunDir(tmp_path / "all").config()
+    loaded = _loaded(tmp_path / "all")
+    assert isinstance(loaded, Ensemble)
+    assert (config.sigma, loaded.consensus) == (0.5, 2)
+    x = _inputs()
+    loaded.consensus = 0
+    expected = torch.stack([_loaded(run)(x) for run in runs]).mean(0)
+    torch.testing.assert_close(loaded(x), expected)
+    with pytest.raises(InputError, match="--overwrite"):
+        save_ensemble(runs[:2], tmp_path / "all")
+
+
+def _loaded(run: Path) -> nn.Module:
+    config = RunDir(run).config()
+    model = make_model(config, load_dataset(config)).eval()
+    RunDir(run).load_weights(model)
+    return model
+
+
+def test_runs_with_different_noise_make_no_ensemble(tmp_path: Path) -> None:
+    train(_config(), tmp_path / "a")
+    train(_config(method__sigma=0.25), tmp_path / "b")
+    with pytest.raises(InputError, match="one sigma"):
+        save_ensemble([tmp_path / "a", tmp_path / "b"], tmp_path / "both")
