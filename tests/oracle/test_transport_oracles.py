@@ -59,6 +59,19 @@ def test_relaxed_plan_is_that_of_pot() -> None:
     assert float(coupling.value) == pytest.approx(primal, rel=1e-6)
 
 
+@pytest.mark.parametrize("mass", [1e-4, 1e-2, 100.0])
+def test_relaxed_plan_is_that_of_pot_at_any_total_mass(mass: float) -> None:
+    z0, z1 = cloud(12, 2, 0), cloud(9, 2, 1) + 0.5
+    a, b = mass * weights(12, 0), mass * weights(9, 1)
+    found = solve_coupling(z0, z1, 0.2, weights0=a, weights1=b, relax=1.3, absolute=True, tolerance=1e-6)
+    plan = ot.unbalanced.sinkhorn_unbalanced(
+        a.numpy(), b.numpy(), ot.dist(z0.numpy(), z1.numpy()), 0.2, 1.3,
+        stopThr=1e-14, numItermax=50_000, reg_type="kl",
+    )  # fmt: skip
+    assert bool(found.converged)
+    assert float(np.abs(found.plan.numpy() - plan).sum()) <= 1e-4 * plan.sum()
+
+
 def test_relaxed_marginals_leave_an_outlier_behind() -> None:
     z0, z1 = cloud(30, 2, 0), torch.cat([cloud(29, 2, 1), torch.full((1, 2), 50.0, dtype=torch.float64)])
     coupling = solve_coupling(z0, z1, 0.1, relax=2.0, absolute=True)

@@ -46,6 +46,15 @@ def test_scalings_and_logarithms_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.testing.assert_close(plain.histogram, logged.histogram)
 
 
+def test_the_debiased_barycenter_of_two_points_lies_half_way_at_any_entropy() -> None:
+    points = torch.zeros(2, 21, dtype=torch.float64)
+    points[0, 4] = points[1, 16] = 1
+    for entropy in (1e-2, 1e-4):
+        found = grid_barycenter(points, None, entropy, tolerance=1e-3)
+        assert found.converged
+        assert float(found.histogram[10]) == pytest.approx(1, abs=0.05)
+
+
 def test_a_grid_of_three_dimensions_works() -> None:
     cubes = torch.rand(2, 4, 5, 3, generator=torch.Generator().manual_seed(0)) + 0.1
     found = grid_barycenter(cubes, None, 0.2, tolerance=1e-5)

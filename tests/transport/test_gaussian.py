@@ -69,3 +69,11 @@ def test_one_point_is_a_gaussian_without_spread() -> None:
     assert float(fitted.cov.abs().max()) == 0
     with pytest.raises(ValueError, match="at least one"):
         Gaussian.fit(torch.zeros(0, 2))
+
+
+def test_points_and_weights_that_are_not_finite_are_refused() -> None:
+    bad = torch.tensor([[1.0, float("nan")], [0.0, 1.0]])
+    with pytest.raises(ValueError, match="NaN"):
+        Gaussian.fit(bad)
+    with pytest.raises(ValueError, match="weights"):
+        Gaussian.fit(torch.rand(3, 2), torch.zeros(3))

@@ -125,6 +125,7 @@ def test_divergence_is_zero_for_equal_clouds_and_the_shift_for_translations() ->
         ({"labels0": torch.zeros(5, dtype=torch.long)}, "labels1"),
         ({"start": torch.zeros(9)}, "start"),
         ({"relax": -1.0}, "relax"),
+        ({"backend": "foo"}, "backend"),
         ({"z0": torch.full((5, 2), float("nan"))}, "NaN"),
         ({"z0": torch.full((5, 2), float("inf"))}, "infinite"),
         ({"z0": torch.zeros(0, 2)}, "at least one"),

@@ -25,6 +25,7 @@ from wassermix.transport.maps import (
     TransportMap,
     load_map,
 )
+from wassermix.transport.pairing import assign
 from wassermix.transport.sinkhorn import (
     Sinkhorn,
     sinkhorn_divergence,
@@ -48,6 +49,7 @@ __all__ = [
     "PointCost",
     "Sinkhorn",
     "TransportMap",
+    "assign",
     "cloud_barycenter",
     "gaussian_barycenter",
     "gaussian_distance",

@@ -7,9 +7,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from wassermix.transport.constants import MEMORY
+
 __all__ = ["Step", "accelerate"]
 
-MEMORY = 6
 RIDGE = 1e-9
 LEAP = 25.0  # an extrapolation that leads further than this, in units of entropy, is not taken
 

@@ -171,6 +171,10 @@ class _LogScaling:
             h = (share * (b + reached)).sum(0)
             return h.exp(), h - reached, d
         h = d + (share * reached).sum(0)
+        if (
+            float(h.max()) > LARGEST_EXPONENT
+        ):  # before it settles, a sharp one can leave float64: scale to mass 1
+            h = h - h.flatten().logsumexp(0)
         for _ in range(DEBIAS_UPDATES):
             d = (d + h - self.blur(d)) / 2
         return h.exp(), h - reached, d

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 
 from wassermix.core.jit import available
+from wassermix.transport.constants import FINE
 from wassermix.transport.cost import PointCost
 from wassermix.transport.problem import Problem, Solution
 
 __all__ = ["solve_compiled", "warm_up"]
 
-FINE = 5e-6  # below this tolerance the rounding of a float32 kernel would show
 CACHE = 2**20  # bytes of cost matrices made at a time
 WORTH_A_THREAD = 2**21  # matrix entries: some milliseconds of work, against 0.1 ms to start threads
 
@@ -66,11 +66,12 @@ def solve_compiled(problem: Problem) -> Solution:
                 sweeps[some], error[some], cost[some], problem.tolerance, problem.max_iterations, warm,
             )  # fmt: skip
 
-    _in_threads(run, count, entries=count * n * m)
+    in_threads(run, count, entries=count * n * m)
     return Solution(*(torch.from_numpy(part) for part in (f, g, sweeps, error, cost)))
 
 
-def _in_threads(run: Callable[[slice], None], count: int, *, entries: int) -> None:
+def in_threads(run: Callable[[slice], None], count: int, *, entries: int) -> None:
+    """Call ``run`` on shares of ``count`` problems with so many matrix ``entries``, in threads if it pays."""
     threads = min(torch.get_num_threads(), count, 1 + entries // WORTH_A_THREAD)
     if threads == 1:
         run(slice(0, count))

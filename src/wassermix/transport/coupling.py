@@ -38,7 +38,10 @@ class Coupling:
     cost: Tensor
     """``<P, C>``, float64 ``(...)``."""
     marginal_error: Tensor
-    """L1 error of both marginals added up, recomputed from the potentials returned, float64 ``(...)``."""
+    """L1 error of both marginals added up, recomputed from the potentials returned, float64 ``(...)``.
+
+    Where marginals may give way: against those that the potentials call for, as a share of the plan's mass.
+    """
     iterations: Tensor
     """Sweeps over the cost matrix, ``(...)``."""
     tolerance: float
@@ -46,7 +49,7 @@ class Coupling:
     relax: Tensor | None = None
     """Price of mass that appears or vanishes, in units of cost ``(...)``; None where marginals are strict."""
     gap: Tensor | None = None
-    """Exact couplings: ``<P, C>`` minus its dual bound, as a share of the largest cost ``(...)``."""
+    """Exact couplings: how far ``<P, C>`` is from its dual bound, a share of the largest cost ``(...)``."""
     given_plan: Tensor | None = None
     """The plan itself where it does not come from potentials (exact couplings), float64 ``(..., n, m)``."""
 
@@ -138,11 +141,21 @@ class Coupling:
         """Rows of the plan; with ``normal`` scaled to sum 1, which rows without weight can be too."""
         if self.given_plan is not None:
             plan = self.given_plan[..., rows, :]
-            return plan / plan.sum(-1, keepdim=True).clamp_min(1e-300) if normal else plan
+            return self._normal(plan, rows) if normal else plan
         a, b = self.weights0.detach()[..., rows, None], self.weights1.detach()[..., None, :]
         f, g, eps = self.f[..., rows, None], self.g[..., None, :], self.entropy.detach()[..., None, None]
         exponent = (f + g - self.ground.block(rows)) / eps + b.log()
         return exponent.softmax(-1) if normal else (exponent + a.log()).exp()
+
+    def _normal(self, plan: Tensor, rows: slice) -> Tensor:
+        """Rows of a given plan scaled to sum 1; one without weight goes where ``C_ij - g_j`` is lowest."""
+        mass = plan.sum(-1, keepdim=True)
+        if bool((mass > 0).all()):
+            return plan / mass
+        price = self.ground.block(rows) - self.g[..., None, :]
+        price = price.masked_fill(self.weights1.detach()[..., None, :] == 0, torch.inf)
+        nearest = torch.nn.functional.one_hot(price.argmin(-1), price.shape[-1]).to(plan)
+        return torch.where(mass > 0, plan / mass, nearest)
 
     def _dual(self) -> Tensor:
         a, b = self.weights0.detach(), self.weights1.detach()

@@ -6,14 +6,10 @@ import torch
 from torch import Tensor
 
 from wassermix.transport.anderson import Step, accelerate
+from wassermix.transport.constants import ABSORB, FINE, FRESH_STARTS, LOWEST
 from wassermix.transport.problem import Problem, Solution
 
 __all__ = ["solve_dense"]
-
-LOWEST = -60.0  # smaller exponents only make denormals, which CPUs are slow at
-ABSORB = 25.0  # how far g may move, in units of entropy, before the kernel is built again
-FRESH_STARTS = 6  # how often a solve may go on after its recomputed error was above the tolerance
-FINE = 5e-6  # below this tolerance the rounding of a float32 kernel would show
 
 
 def solve_dense(problem: Problem) -> Solution:
@@ -85,13 +81,16 @@ class Relaxed:
         )
 
     def __call__(self, g: Tensor) -> tuple[Tensor, Tensor]:
-        """The next ``g`` and the L1 distance of the columns from what the present one calls for."""
+        """The next ``g`` and how far the columns are from what the present one calls for.
+
+        In L1, as a share of the plan's mass: only so is it as good for a thousandth of the mass.
+        """
         rho = self.rho[:, None]
         give = rho / (rho + 1)
         f = give * soft_minimum(self.scaled, self.b, g)
         reached = soft_minimum(self.scaled.mT, self.a, f)
-        error = (self.b * ((g - reached).exp() - (-g / rho).exp()).abs()).sum(-1)
-        return give * reached, error
+        moved, called = (g - reached).exp(), (-g / rho).exp()
+        return give * reached, (self.b * (moved - called).abs()).sum(-1) / _mass(self.b * moved)
 
 
 def soft_minimum(scaled: Tensor, weights: Tensor, potential: Tensor) -> Tensor:
@@ -110,7 +109,14 @@ def _finish(problem: Problem, scaled: Tensor, g: Tensor, iterations: Tensor) -> 
     plan = (f[:, :, None] + g[:, None] - scaled).add_(masses).exp_()
     error = (plan.sum(-1) - _target(problem.a, f, rho)).abs().sum(-1)
     error = error + (plan.sum(-2) - _target(problem.b, g, rho)).abs().sum(-1)
+    if rho is not None:
+        error = error / _mass(plan.flatten(1))
     return Solution(f * eps, g * eps, iterations, error, (plan * scaled).sum((-1, -2)) * problem.eps)
+
+
+def _mass(parts: Tensor) -> Tensor:
+    """The sum over the last dimension, safe to divide by."""
+    return parts.sum(-1).clamp_min(torch.finfo(parts.dtype).tiny)
 
 
 def _target(weights: Tensor, potential: Tensor, rho: Tensor | None) -> Tensor:

@@ -45,15 +45,25 @@ def _solve(cost: Cost, weights0: Tensor | None, weights1: Tensor | None) -> Coup
     n, m = cost.size
     a = normalised_weights(weights0, "weights0", cost, count=n)
     b = normalised_weights(weights1, "weights1", cost, count=m)
-    near = _near(cost, a.detach(), b.detach())
-    matrices = cost.block().reshape(-1, n, m).cpu().numpy()
+    near, scale = _near(cost, a.detach(), b.detach()), _scale(cost)
+    matrices = (cost.block() / scale[..., None, None]).reshape(-1, n, m).cpu().numpy()
     even = weights0 is None and weights1 is None and n == m
     solved = [
         _assign(matrix, g_k) if even else _simplex(matrix, a_k, b_k, g_k)
-        for matrix, a_k, b_k, g_k in zip(matrices, _rows(a), _rows(b), _rows(near))
+        for matrix, a_k, b_k, g_k in zip(matrices, _rows(a), _rows(b), _rows(near / scale[..., None]))
     ]
     plan, f, g = (torch.from_numpy(np.stack(part)).to(cost.device) for part in zip(*solved))
-    return _result(cost, a, b, plan.reshape(*cost.batch, n, m), f=f.reshape(a.shape), g=g.reshape(b.shape))
+    f, g = f.reshape(a.shape) * scale[..., None], g.reshape(b.shape) * scale[..., None]
+    return _result(cost, a, b, plan.reshape(*cost.batch, n, m), f=f, g=g)
+
+
+def _scale(cost: Cost) -> Tensor:
+    """A power of two near the largest cost, ``(...)``: solvers below work to absolute tolerances.
+
+    Dividing by it rounds nothing.
+    """
+    bound = cost.bound()
+    return torch.exp2(torch.where(bound > 0, bound, 1.0).log2().round())
 
 
 def _rows(values: Tensor) -> np.ndarray:
@@ -70,10 +80,10 @@ def _near(cost: Cost, a: Tensor, b: Tensor) -> Tensor:
 
 def _assign(matrix: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if available():
-        from wassermix.transport.assignment import assign
+        from wassermix.transport.assignment import assign_one
 
         columns, f, g = np.empty(len(matrix), np.int64), np.empty(len(matrix)), g.copy()
-        assign(np.ascontiguousarray(matrix), g, columns, f)
+        assign_one(np.ascontiguousarray(matrix), g, columns, f)
     else:
         columns = linear_sum_assignment(matrix - g)[1]
         f, g = _duals(matrix, columns, g)
@@ -115,7 +125,7 @@ def _result(cost: Cost, a: Tensor, b: Tensor, plan: Tensor, *, f: Tensor, g: Ten
     coupling = Coupling(
         ground=cost, weights0=a, weights1=b, f=f, g=g, entropy=torch.zeros_like(error), cost=total,
         marginal_error=error, iterations=torch.zeros_like(error, dtype=torch.int64), tolerance=1e-9,
-        gap=((total - bound) / scale).clamp_min(0), given_plan=plan,
+        gap=((total - bound) / scale).abs(), given_plan=plan,
     )  # fmt: skip
     if not bool(coupling.converged.all()):
         warnings.warn(

@@ -26,12 +26,16 @@ class Gaussian:
         """Mean and covariance of the points ``z (..., n, d)``, in float64; one point has covariance 0."""
         if z.dim() < 2 or z.shape[-2] == 0:
             raise InputError(f"z: got shape {tuple(z.shape)}; expected at least one point, (..., n, d)")
+        if not bool(z.isfinite().all()):
+            raise InputError("z: holds NaN or infinite values; a Gaussian is fitted on finite points")
         z = z.double()
         if weights is None:
             mean = z.mean(-2)
             centred = z - mean.unsqueeze(-2)
             return cls(mean, centred.mT @ centred / z.shape[-2])
         share = weights.double().expand(z.shape[:-1])
+        if not bool((share >= 0).all() & (share.sum(-1) > 0).all() & share.isfinite().all()):
+            raise InputError("weights: must be finite, not negative and not all zero")
         share = (share / share.sum(-1, keepdim=True)).unsqueeze(-1)
         mean = (share * z).sum(-2)
         centred = z - mean.unsqueeze(-2)

@@ -17,23 +17,20 @@ from numba import types
 from numba.extending import overload
 
 from wassermix.core.jit import EXACT, FAST, compiled
+from wassermix.transport.constants import ABSORB, FRESH_STARTS, LOWEST, MEMORY
 
-__all__ = ["solve_run", "stream_rows"]
+__all__ = ["near_run", "solve_run", "stream_rows"]
 
-LOWEST = np.float32(-60.0)  # smaller exponents only make denormals, which are many times slower
-ABSORB = 25.0  # how far g may move, in units of entropy, before the kernel is built again
-MEMORY = 6  # points that Anderson acceleration mixes
 RIDGE = 1e-12
 IN_CACHE = 2**13  # matrix entries
 PATIENCE = 2000  # sweeps after which a solve starts again from larger entropies
 DESCENT = 64  # times the entropy: where it starts then
-FRESH_STARTS = 6  # how often a solve may go on after its recomputed error was above the tolerance
 
 
 @compiled(EXACT)
 def _exp32(x: Any) -> Any:
     """``exp`` of a float32 above -60 to 1e-7, by ``2^n p(r)``: unlike libm's, LLVM vectorises it."""
-    x = max(x, LOWEST)
+    x = max(x, np.float32(LOWEST))
     shifted = x * np.float32(1.4426950408889634) + np.float32(12582912.0)  # n in the low bits
     n = shifted - np.float32(12582912.0)
     r = x - n * np.float32(0.693359375) + n * np.float32(2.12194440e-4)
@@ -430,6 +427,21 @@ def solve_run(
             f[k, i] *= eps[k]
         for j in range(g.shape[1]):
             g[k, j] *= eps[k]
+
+
+@compiled(FAST)
+def near_run(costs: Any, rates: Any, kernel: Any, g: Any, target: float, limit: int) -> None:
+    """Potentials ``g (p, m)``, in units of cost, near those of even weights: a few sweeps, nothing measured.
+
+    ``rates (p,)`` is 1 / entropy in the type of the costs.
+    """
+    n, m = kernel.shape
+    a, b, logs, f = np.full(n, 1.0 / n), np.full(m, 1.0 / m), np.full(m, -np.log(m)), np.empty(n)
+    for k in range(costs.shape[0]):
+        _first_guess(costs[k], logs, rates[k], f, g[k], False)
+        _iterate(costs[k], a, b, logs, rates[k], f, g[k], kernel, target, limit)
+        for j in range(m):
+            g[k, j] /= rates[k]
 
 
 @compiled(FAST)

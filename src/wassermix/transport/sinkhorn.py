@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -36,7 +36,8 @@ class Sinkhorn:
     """Price of mass that appears or vanishes (KL), a share of the mean cost: marginals then give way to
     outliers. None: marginals are strict and weights are normalised."""
     tolerance: float = 1e-4
-    """The L1 error of both marginals added up at which a problem is done."""
+    """The L1 error of both marginals added up at which a problem is done (with ``relax``, as a share of the
+    plan's mass)."""
     max_iterations: int = 10_000
     """Sweeps over the cost matrix after which a problem is given up, with a warning."""
     backend: Backend = "auto"
@@ -49,6 +50,9 @@ class Sinkhorn:
             raise InputError(f"tolerance: got {self.tolerance}; expected a positive number such as 1e-4")
         if self.max_iterations < 1:
             raise InputError(f"max_iterations: got {self.max_iterations}; expected at least 1")
+        if self.backend not in get_args(Backend):
+            known = ", ".join(get_args(Backend))
+            raise InputError(f"backend: got {self.backend!r}; expected one of {known}")
         if self.relax is not None and not self.relax > 0:
             raise InputError(f"relax: got {self.relax}; expected a positive number, or None (strict)")
 
