@@ -10,13 +10,15 @@ import sys
 import traceback
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from wassermix import __version__
+from wassermix.cli.options import command_with
 from wassermix.core.errors import InputError
 from wassermix.core.memory import keep_freed_memory
+from wassermix.geodesic.geometry_settings import GeometrySettings
 
 __all__ = ["app", "main"]
 
@@ -303,6 +305,23 @@ def augment(
     from wassermix.cli.augment import run_augment
 
     run_augment(data, overrides or [], out=out, run=run, overwrite=overwrite)
+
+
+@app.command()
+@command_with(GeometrySettings)
+def geometry(
+    data: Annotated[str, typer.Argument(help="a data set's name or path")],
+    overrides: Overrides = None,
+    out: Annotated[Path | None, typer.Option(help="a JSON file for all numbers and their errors")] = None,
+    overwrite: Overwrite = False,
+    *,
+    geometry_settings: dict[str, Any],
+) -> None:
+    """What a data set looks like to transport, in seconds: can pairing matter there?"""
+    from wassermix.cli.geometry import run_geometry
+
+    settings = GeometrySettings(**geometry_settings)
+    run_geometry(data, overrides or [], settings, out=out, overwrite=overwrite)
 
 
 @app.command()
