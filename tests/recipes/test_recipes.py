@@ -12,7 +12,7 @@ from wassermix.engine.settings import build_config
 from wassermix.methods import METHODS, compatible
 from wassermix.recipes import load_recipe, recipe_names, recipe_passes
 
-PLAIN = ["cifar10", "cifar100", "demo", "mnist", "tiny-imagenet", "vectors"]
+PLAIN = ["best", "cifar10", "cifar100", "demo", "mnist", "tiny-imagenet", "vectors"]
 PRESETS = [name for name in recipe_names() if "/" in name]
 
 

@@ -115,18 +115,34 @@ def demo(
 @app.command()
 def train(
     recipe: Annotated[
-        str, typer.Argument(help="a shipped recipe (demo, mnist, mnist/smoothmix-0.5, ...) or a YAML file")
+        str,
+        typer.Argument(
+            help="a shipped recipe (best, mnist/smoothmix-0.5, ...) or a YAML file; with --minutes the data"
+        ),
     ],
     overrides: Overrides = None,
     out: Annotated[Path | None, typer.Option(help="the run directory; by default under runs/")] = None,
     resume: Resume = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
+    minutes: Annotated[
+        float | None, typer.Option(help="train the recommended recipe on the data named, for so long")
+    ] = None,
+    sigma: Annotated[float | None, typer.Option(help="the noise to be robust to")] = None,
 ) -> None:
     """Train a classifier into a run directory."""
     from wassermix.cli.train import run_train
 
-    run_train(recipe, overrides or [], out=out, resume=resume, overwrite=overwrite, dry_run=dry_run)
+    run_train(
+        recipe,
+        overrides or [],
+        out=out,
+        resume=resume,
+        overwrite=overwrite,
+        dry_run=dry_run,
+        minutes=minutes,
+        sigma=sigma,
+    )
 
 
 @app.command()

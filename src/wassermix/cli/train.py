@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from wassermix.cli.best import best_config
 from wassermix.cli.console import counted, say, training
 from wassermix.core.errors import InputError
 from wassermix.engine import RunDir, TrainState, distributed, estimate_training, train
@@ -27,9 +28,11 @@ def run_train(
     resume: bool,
     overwrite: bool,
     dry_run: bool = False,
+    minutes: float | None = None,
+    sigma: float | None = None,
 ) -> Path:
-    """Train and say where the run is."""
-    config = build_config(read_recipe(recipe), parse_overrides(overrides))
+    """Train and say where the run is; with ``minutes``, ``recipe`` names data for the recommended recipe."""
+    config = _config(recipe, parse_overrides(overrides), minutes=minutes, sigma=sigma, out=out, resume=resume)
     if dry_run:
         cost = estimate_training(config)
         say(
@@ -41,6 +44,22 @@ def run_train(
         with distributed.process_group():
             train_with_progress(config, out, resume=resume, overwrite=overwrite)
     return out
+
+
+def _config(
+    recipe: str,
+    overrides: dict[str, Any],
+    *,
+    minutes: float | None,
+    sigma: float | None,
+    out: Path | None,
+    resume: bool,
+) -> Config:
+    if minutes is None:
+        return build_config(read_recipe(recipe), overrides | ({} if sigma is None else {"sigma": sigma}))
+    if resume and out is not None and RunDir(out).config_file.exists():
+        return RunDir(out).config()  # its length was measured when it began
+    return best_config(recipe, overrides, minutes=minutes, sigma=sigma)
 
 
 def train_with_progress(
