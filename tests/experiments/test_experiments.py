@@ -164,3 +164,20 @@ def test_a_row_name_with_a_comma_is_refused(tmp_path: Path) -> None:
     path.write_text(SMALL.replace("mixed:", "'mixed, twice':"))
     with pytest.raises(InputError, match="comma"):
         load_table(str(path))
+
+
+def test_published_rows_stand_under_the_heads_of_the_table_and_p_a_beside_it() -> None:
+    cells = [{"radius": r, "accuracy": 0.5, "low": 0.4, "high": 0.6} for r in (0.0, 0.5)]
+    sure = [{"p": 0.9, "radius": 1.3, "share": 0.25, "low": 0.2, "high": 0.3}]
+    row = {"seeds": [0], "updates": 1, "passes": 2, "minutes": 3, "acr": 0.7, "certified": cells, "p_a": sure}
+    plan = {"mode": "fixed", "n0": 100, "n": 500, "alpha": 0.001, "images": 10}
+    record = {
+        "table": "t", "title": "T", "recipe": "r", "seeds": [0], "more_seeds": {}, "certify": plan,
+        "split": "test", "results": {"own": row}, "against_control": {}, "control": "own", "against": {},
+        "published": {"theirs": {"passes": 9, "acr": 1.5, "certified": [90.0]}},
+    }  # fmt: skip
+    lines = table_page(record).splitlines()
+    heads = next(line for line in lines if line.startswith("| row")).count("|")
+    assert "| theirs (published) |  |  | 9 |  | 1.500 | 90.0 |  |" in lines
+    assert all(line.count("|") == heads for line in lines if line.startswith(("| own | 1", "| theirs")))
+    assert "| own | 25.0 |" in lines

@@ -67,7 +67,8 @@ def _certified_run(log: Path) -> dict[str, Any]:
     summary, rows = read_json(log.with_suffix(".json")), read_log(log)
     assert rows.correct is not None  # our own files always say
     radius = (rows.radius * rows.correct).tolist()
-    return {"certified": summary["certified"], "acr": summary["acr"], "radius": radius}
+    kept = {key: summary.get(key) for key in ("certified", "acr", "p_a")}  # early files have no p_a
+    return {**kept, "radius": radius}
 
 
 def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -84,6 +85,8 @@ def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
         row["certified"] = [
             _cell([run["certified"][i] for run in runs]) for i in range(len(runs[0]["certified"]))
         ]
+    if all(run.get("p_a") for run in runs):
+        row["p_a"] = [_sureness([run["p_a"][i] for run in runs]) for i in range(len(runs[0]["p_a"]))]
     if "attacks" in runs[0]:
         row["attacks"] = [
             _attack([run["attacks"][i] for run in runs]) for i in range(len(runs[0]["attacks"]))
@@ -96,6 +99,12 @@ def _cell(cells: list[dict[str, Any]]) -> dict[str, float]:
     return {
         key: statistics.fmean(cell[key] for cell in cells) for key in ("radius", "accuracy", "low", "high")
     }
+
+
+def _sureness(cells: list[dict[str, Any]]) -> dict[str, float]:
+    """The mean over seeds of the share of images with p_A of at least p, and of its band."""
+    keys = ("p", "radius", "share", "low", "high")
+    return {key: statistics.fmean(cell[key] for cell in cells) for key in keys}
 
 
 def _attack(attacks: list[dict[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,16 @@ __all__ = ["table_page"]
 def table_page(record: dict[str, Any]) -> str:
     """The record of :func:`wassermix.experiments.gather` as Markdown: protocol, table, comparisons."""
     return "\n".join(
-        [f"### {record['title']}", "", *_protocol(record), "", *_table(record), "", *_paired(record)]
+        [
+            f"### {record['title']}",
+            "",
+            *_protocol(record),
+            "",
+            *_table(record),
+            "",
+            *_sureness(record),
+            *_paired(record),
+        ]
     )
 
 
@@ -55,6 +64,34 @@ def _table(record: dict[str, Any]) -> Iterator[str]:
     yield _line(["---"] * len(heads))
     for name, row in rows.items():
         yield _line(_cells(name, row))
+    for name, published in record.get("published", {}).items():
+        yield _line(_published_cells(name, published, first))
+    if record.get("published_note"):
+        yield ""
+        yield record["published_note"]
+
+
+def _published_cells(name: str, row: dict[str, Any], first: dict[str, Any]) -> list[str]:
+    """A row of the literature under the same heads; the accuracies that it does not tell stay empty."""
+    cells = [f"{name} (published)", "", "", str(row["passes"]), ""]
+    cells += [f"{row['acr']:.3f}"] if "acr" in first else []
+    told = [f"{value:.1f}" for value in row["certified"]]
+    return [*cells, *told, *[""] * (len(first.get("certified", [])) - len(told))]
+
+
+def _sureness(record: dict[str, Any]) -> Iterator[str]:
+    """The distribution of p_A of the rows that recorded it."""
+    rows = {name: row["p_a"] for name, row in record["results"].items() if row.get("p_a")}
+    if not rows:
+        return
+    yield "Share of images in per cent whose label has probability p_A of at least p under noise:"
+    yield ""
+    levels = [cell["p"] for cell in next(iter(rows.values()))]
+    yield _line(["row", *(f"p = {p:g}" for p in levels)])
+    yield _line(["---"] * (1 + len(levels)))
+    for name, cells in rows.items():
+        yield _line([name, *(f"{100 * cell['share']:.1f}" for cell in cells)])
+    yield ""
 
 
 def _cells(name: str, row: dict[str, Any]) -> list[str]:

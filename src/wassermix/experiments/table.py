@@ -15,7 +15,7 @@ from wassermix.core.errors import InputError
 from wassermix.engine.settings import Config, build_config
 from wassermix.recipes import load_recipe
 
-__all__ = ["AttackPlan", "AuditPlan", "CertifyPlan", "Table", "load_table", "table_names"]
+__all__ = ["AttackPlan", "AuditPlan", "CertifyPlan", "Published", "Table", "load_table", "table_names"]
 
 
 LENGTHS = ("batch_size", "epochs", "updates", "budget")
@@ -77,6 +77,14 @@ class AuditPlan(_Strict):
         return f"pairs-p{self.points}-c{self.per_class}"
 
 
+class Published(_Strict):
+    """What others published for the same data and sigma: its cost, and certified accuracies in per cent."""
+
+    passes: int
+    acr: float
+    certified: tuple[float, ...]
+
+
 class Table(_Strict):
     """Rows of overrides over one recipe, the same seeds and the same judgement for all.
 
@@ -96,6 +104,8 @@ class Table(_Strict):
     against: dict[str, str] = {}
     rows: dict[str, dict[str, Any]]
     more_seeds: dict[str, tuple[int, ...]] = {}
+    published: dict[str, Published] = {}
+    published_note: str = ""
 
     def config(self, row: str, seed: int) -> Config:
         """The training of one row at one seed."""
