@@ -6,6 +6,7 @@ single images come out otherwise. So an entry may hold these parts, each with it
 
 ``exact``    settings, defaults, counts: equal; what a record does not know (a new key) is allowed.
 ``words``    texts in their order: equal.
+``kept``     texts in their order; others may stand between them, such as a new setting.
 ``close``    losses: 1e-3 of the value. An update on the wrong samples is further away than that.
 ``weights``  mean, norm and entries of each tensor: 1e-4 of the tensor's root mean square.
 ``shares``   accuracies: 0.05, two images of those that are looked at.
@@ -36,6 +37,7 @@ def compare(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
     parts = {
         "exact": _exact,
         "words": _words,
+        "kept": _kept,
         "close": lambda old, new: _off(old, new, relative=LOSS, absolute=1e-5),
         "weights": _weights,
         "shares": lambda old, new: _off(old, new, relative=0.0, absolute=SHARE),
@@ -77,6 +79,11 @@ def _near(was: Any, now: Any, *, relative: float, absolute: float) -> bool:
 def _words(old: list[str], new: list[str] | None) -> list[str]:
     lines = difflib.unified_diff(old, new or [], "recorded", "now", lineterm="", n=1)
     return ["\n" + "\n".join(lines)] if old != new else []
+
+
+def _kept(old: list[str], new: list[str] | None) -> list[str]:
+    rest = iter(new or [])
+    return _words(old, new) if not all(text in rest for text in old) else []
 
 
 def _weights(old: Mapping[str, Any], new: Mapping[str, Any] | None) -> list[str]:

@@ -126,7 +126,10 @@ def _reproduced(work: Workspace) -> Path:
 
 
 def page(work: Workspace) -> dict[str, Any]:
-    """The words of a report on three runs, and the numbers between them, those of the time aside."""
+    """The words of a report on three runs with the numbers between them, and the keys that it lists.
+
+    The last section lists every parameter, the seconds among them: a new key may join it.
+    """
     _reproduced(work)
     for name in CERTIFIED:
         certify(work, name)
@@ -140,9 +143,12 @@ def page(work: Workspace) -> dict[str, Any]:
     reader = _Visible()
     reader.feed(out.read_text(encoding="utf-8"))
     texts = [work.anonymous(text) for text in reader.texts]
+    listing = len(texts) - texts[::-1].index("Every parameter")
+    told = texts[:listing]
     return {
-        "words": [NUMBER.sub("#", text) for text in texts],
-        "numbers": [[float(found.replace(",", "")) for found in NUMBER.findall(text)] for text in texts],
+        "words": [NUMBER.sub("#", text) for text in told],
+        "numbers": [[float(found.replace(",", "")) for found in NUMBER.findall(text)] for text in told],
+        "kept": [NUMBER.sub("#", text) for text in texts[listing:]],
     }
 
 
