@@ -5,8 +5,8 @@ decision hangs on a comparison (a vote under noise, the worst of several times, 
 single images come out otherwise. So an entry may hold these parts, each with its own tolerance:
 
 ``exact``    settings, defaults, counts: equal; what a record does not know (a new key) is allowed.
-``words``    texts in their order: equal.
-``kept``     texts in their order; others may stand between them, such as a new setting.
+``kept``     texts in their order: all still there to the word; new ones may stand between them.
+``told``     the same with their numbers, which are compared as ``numbers`` where the texts match.
 ``close``    losses: 1e-3 of the value. An update on the wrong samples is further away than that.
 ``weights``  mean, norm and entries of each tensor: 1e-4 of the tensor's root mean square.
 ``shares``   accuracies: 0.05, two images of those that are looked at.
@@ -25,7 +25,8 @@ from typing import Any
 __all__ = ["compare"]
 
 LOSS, WEIGHT, SHARE = 1e-3, 1e-4, 0.05
-RELATIVE, ABSOLUTE = 1e-3, 2e-3
+RELATIVE = 1e-3
+NUMBERS = {"relative": RELATIVE, "absolute": 2e-3}
 COUNTS = {"hits": 3, "draws": 0, "radius": 0.06}
 """Columns of a certification log: how far each may be. A hit more or less moves a radius by up to so much."""
 ODD = 8
@@ -36,13 +37,13 @@ def compare(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
     """All that differs beyond its tolerance, as sentences; an empty list says that the entry holds."""
     parts = {
         "exact": _exact,
-        "words": _words,
         "kept": _kept,
+        "told": _told,
         "close": lambda old, new: _off(old, new, relative=LOSS, absolute=1e-5),
         "weights": _weights,
         "shares": lambda old, new: _off(old, new, relative=0.0, absolute=SHARE),
         "rows": _rows,
-        "numbers": lambda old, new: _few(_off(old, new, relative=RELATIVE, absolute=ABSOLUTE), _count(old)),
+        "numbers": lambda old, new: _few(_off(old, new, **NUMBERS), _count(old)),
     }
     return [f"{part}: {what}" for part in recorded for what in parts[part](recorded[part], found.get(part))]
 
@@ -76,14 +77,21 @@ def _near(was: Any, now: Any, *, relative: float, absolute: float) -> bool:
     return math.isclose(was, now, rel_tol=relative, abs_tol=absolute) if numbers else bool(was == now)
 
 
-def _words(old: list[str], new: list[str] | None) -> list[str]:
-    lines = difflib.unified_diff(old, new or [], "recorded", "now", lineterm="", n=1)
-    return ["\n" + "\n".join(lines)] if old != new else []
-
-
 def _kept(old: list[str], new: list[str] | None) -> list[str]:
+    """Nothing where all the old texts are there in their order; else how the two lists differ."""
     rest = iter(new or [])
-    return _words(old, new) if not all(text in rest for text in old) else []
+    if all(text in rest for text in old):
+        return []
+    return ["\n" + "\n".join(difflib.unified_diff(old, new or [], "recorded", "now", lineterm="", n=1))]
+
+
+def _told(old: list[list[Any]], new: list[list[Any]] | None) -> list[str]:
+    """Texts as in :func:`_kept`, and the numbers of those that stand beside each other in both."""
+    before, now = ([text for text, _ in told] for told in (old, new or []))
+    same = difflib.SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
+    pairs = [(old[a + k], (new or [])[b + k]) for a, b, size in same for k in range(size)]
+    off = [what for was, is_ in pairs for what in _off({was[0]: was[1]}, {was[0]: is_[1]}, **NUMBERS)]
+    return _kept(before, now) + _few(off, _count([numbers for _, numbers in old]))
 
 
 def _weights(old: Mapping[str, Any], new: Mapping[str, Any] | None) -> list[str]:

@@ -128,7 +128,7 @@ def _reproduced(work: Workspace) -> Path:
 def page(work: Workspace) -> dict[str, Any]:
     """The words of a report on three runs with the numbers between them, and the keys that it lists.
 
-    The last section lists every parameter, the seconds among them: a new key may join it.
+    The last section lists every parameter, the seconds among them: there only the words are recorded.
     """
     _reproduced(work)
     for name in CERTIFIED:
@@ -146,13 +146,17 @@ def page(work: Workspace) -> dict[str, Any]:
     listing = len(texts) - texts[::-1].index("Every parameter")
     told = texts[:listing]
     return {
-        "words": [NUMBER.sub("#", text) for text in told],
-        "numbers": [[float(found.replace(",", "")) for found in NUMBER.findall(text)] for text in told],
+        "told": [_split(text) for text in told],
         "kept": [NUMBER.sub("#", text) for text in texts[listing:]],
     }
 
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def _split(text: str) -> list[Any]:
+    """A text with ``#`` for its numbers, and the numbers."""
+    return [NUMBER.sub("#", text), [float(found.replace(",", "")) for found in NUMBER.findall(text)]]
 
 
 class _Visible(HTMLParser):
