@@ -87,11 +87,11 @@ def test_vectors_are_mixed_as_images_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_soft_labels_are_taken(name: str) -> None:
+def test_soft_labels_and_columns_of_classes_are_taken(name: str) -> None:
     x, y = data(6)
-    soft = torch.eye(CLASSES)[y]
-    hard_result, soft_result = augmented(name, x, y), augmented(name, x, soft)
-    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(hard_result, soft_result))
+    by_class = augmented(name, x, y)
+    for labels in (torch.eye(CLASSES)[y], y[:, None]):
+        assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(by_class, augmented(name, x, labels)))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from torch import nn
 
@@ -35,3 +37,23 @@ def test_frozen_parameters_thaw_as_they_were() -> None:
 def test_a_plain_function_is_a_model_too() -> None:
     with evaluating(lambda x: x), frozen(lambda x: x):
         pass
+
+
+def test_threads_that_share_a_model_leave_it_as_the_first_found_it() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Dropout())
+    inside, out = threading.Barrier(4), threading.Barrier(4)
+
+    def judge(order: int) -> None:
+        with evaluating(model), frozen(model):
+            inside.wait(timeout=60)  # all four are inside
+            assert not model.training
+            assert not model[0].weight.requires_grad
+        out.wait(timeout=60)
+
+    threads = [threading.Thread(target=judge, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert all(module.training for module in model.modules())
+    assert all(parameter.requires_grad for parameter in model.parameters())

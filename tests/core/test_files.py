@@ -57,3 +57,25 @@ def test_lines_that_are_not_wanted_go(tmp_path: Path) -> None:
 
 def test_cutting_back_a_missing_file_gives_nothing(tmp_path: Path) -> None:
     assert cut_back(tmp_path / "none") == []
+
+
+def test_a_writer_that_makes_private_files_does_not_make_ours_private(tmp_path: Path) -> None:
+    def private(beside: Path) -> None:
+        beside.write_text("x")
+        beside.chmod(0o600)
+
+    write_beside(tmp_path / "a", private)
+    (tmp_path / "b").write_text("")
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
+
+
+def test_a_folder_that_may_not_be_looked_into_is_a_sentence_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(self: Path, **_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "touch", forbidden)
+    monkeypatch.setattr(Path, "unlink", forbidden)
+    with pytest.raises(InputError, match=r"cannot write .*Permission denied; choose"):
+        write_json(tmp_path / "a.json", {})

@@ -157,3 +157,16 @@ def test_a_cut_off_archive_or_binary_file_is_refused(tmp_path):
     write(tmp_path / "b", "cifar-10-batches-bin", binary_files() | {"data_batch_1.bin": b"12345"}, None)
     with pytest.raises(InputError, match="no multiple of 3073"):
         load_data("cifar10", root=tmp_path / "b")
+
+
+def test_links_in_an_archive_are_not_followed(tmp_path):
+    files = python_files()
+    with tarfile.open(tmp_path / "cifar-10-python.tar.gz", "w:gz") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"cifar-10-batches-py/{name}")
+            member.size = len(content)
+            if name == "test_batch":
+                member.type, member.linkname, member.size = tarfile.SYMTYPE, "/etc/passwd", 0
+            tar.addfile(member, io.BytesIO(content) if member.size else None)
+    with pytest.raises(InputError, match="lacks test_batch"):
+        load_data("cifar10", root=tmp_path, download=False)

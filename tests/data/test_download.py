@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from wassermix.core.errors import InputError
+from wassermix.data import cifar, idx, tiny_imagenet
 from wassermix.data.download import Remote, fetch_all
 
 CONTENT = np.random.default_rng(0).bytes(300_000)
@@ -26,6 +27,7 @@ class Server:
     breaks_after: list[int] = field(default_factory=list)  # bytes sent in each of the first answers
     ranges: bool = True
     asked: list[str | None] = field(default_factory=list)
+    length: str | None = None  # said instead of the true one
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def server():
                 self.send_header(
                     "Content-Range", f"bytes {start}-{len(settings.content) - 1}/{len(settings.content)}"
                 )
-            self.send_header("Content-Length", str(len(settings.content) - start))
+            self.send_header("Content-Length", settings.length or str(len(settings.content) - start))
             self.end_headers()
             length = settings.breaks_after.pop(0) if settings.breaks_after else len(settings.content)
             self.wfile.write(settings.content[start : start + length])
@@ -165,3 +167,24 @@ def test_many_at_once_fetch_it_once(server, tmp_path):
         thread.join()
     assert server.asked == [None]
     assert files(tmp_path) == ["file.bin"]
+
+
+def test_a_length_that_is_no_number_is_not_needed(server, tmp_path):
+    server.length = "abc"
+    get(server, tmp_path)
+    assert (tmp_path / "file.bin").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(("limit", "value"), [("LARGEST", 200_000), ("LONGEST", -1.0)])
+def test_a_file_too_large_or_too_slow_is_given_up(server, tmp_path, monkeypatch, limit, value):
+    monkeypatch.setattr(f"wassermix.data.download.{limit}", value)
+    with pytest.raises(InputError, match=r"larger than|took longer"):
+        get(server, tmp_path)
+    assert len(server.asked) == 1
+    assert not (tmp_path / "file.bin").exists()
+
+
+def test_every_address_that_data_is_fetched_from_is_https():
+    remotes = [tiny_imagenet.ARCHIVE, cifar._TEN.remote, cifar._HUNDRED.remote]
+    urls = [*idx.MNIST_MIRRORS, *idx.FASHION_MIRRORS, *(url for remote in remotes for url in remote.urls)]
+    assert all(url.startswith("https://") for url in urls)

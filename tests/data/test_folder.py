@@ -120,3 +120,26 @@ def test_a_first_picture_that_is_none_is_named(tmp_path):
     (tmp_path / "ant" / "0.png").write_bytes(b"not a picture")
     with pytest.raises(InputError, match=r"0.png' cannot be read"):
         load_data(tmp_path)
+
+
+def test_a_class_folder_without_images_is_refused(tmp_path):
+    classes(tmp_path)
+    (tmp_path / "zebra").mkdir()
+    with pytest.raises(InputError, match="zebra' holds no images"):
+        load_data(tmp_path)
+
+
+def test_a_share_is_said_in_the_note_and_refused_beside_a_test_folder(tmp_path):
+    classes(tmp_path / "train")
+    assert "3 of 15 samples (20%" in load_data(tmp_path).note
+    classes(tmp_path / "test", count=2)
+    assert load_data(tmp_path).note == ""
+    with pytest.raises(InputError, match=r"data.test_share is 0.5, but .*test' is there"):
+        load_data(tmp_path, test_share=0.5)
+
+
+def test_a_picture_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
+    classes(tmp_path)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 4)  # as a few bytes that announce a billion pixels
+    with pytest.raises(InputError, match="cannot be read"):
+        load_data(tmp_path)

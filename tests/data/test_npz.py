@@ -165,3 +165,26 @@ def test_real_colour_pictures_stored_nhwc_come_out_as_channels_first():
     )
     published = (0.4914, 0.4822, 0.4465)  # of all 50,000
     np.testing.assert_allclose(data.statistics()[0], published, atol=0.01)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64])
+def test_black_and_white_images_stored_as_0_and_1_are_black_and_white(tmp_path, dtype):
+    x = RNG.integers(0, 2, (12, 8, 8)).astype(dtype)
+    data = load_data(save(tmp_path / "a.npz", x))
+    np.testing.assert_array_equal(data.train.get(torch.arange(12)).numpy()[:, 0], x.astype(np.float32))
+
+
+def test_one_split_of_0_and_1_beside_one_of_bytes_is_refused(tmp_path):
+    x = RNG.integers(0, 2, (12, 8, 8)).astype(np.uint8)
+    with pytest.raises(InputError, match="x_train holds only 0 and 1"):
+        load_data(save(tmp_path / "a.npz", x, x_test=pixels(6, 8, 8)))
+
+
+def test_vectors_are_standardised_where_that_is_asked_for_and_images_are_not(tmp_path):
+    x = RNG.normal(5, [3, 300], (40, 2))
+    data = load_data(save(tmp_path / "a.npz", x), standardize=True)
+    every = data.train.get(torch.arange(40))
+    torch.testing.assert_close(every.std(0, correction=0), torch.ones(2))
+    assert "data.standardize=true" in load_data(tmp_path / "a.npz").note
+    with pytest.raises(InputError, match=r"holds images, which stay on \[0,1\]"):
+        load_data(save(tmp_path / "b.npz", pixels(12, 8, 8)), standardize=True)

@@ -95,3 +95,14 @@ def test_a_cut_off_pickle_is_refused_at_every_length():
     for length in range(len(whole)):
         with pytest.raises(InputError, match="it is"):
             read_pickle(whole[:length], "it")
+
+
+def test_lists_that_hold_each_other_twice_are_read_at_once():
+    nested = [0]
+    for _ in range(200):
+        nested = [nested, nested]
+    got = read_pickle(pickle.dumps(nested), "it")
+    for _ in range(200):
+        assert got[0] is got[1]
+        got = got[0]
+    assert got == [0]

@@ -83,3 +83,11 @@ def test_standardised_images_are_refused_for_they_would_be_clipped(embed: Embedd
     with pytest.raises(InputError, match=r"values in \[0, 1\]"):
         embed.fit(x)
     PCA(2).fit(x.flatten(1))  # vectors have no scale
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1e18])
+def test_components_do_not_depend_on_the_unit(unit: float) -> None:
+    x = low_rank(60, (20,), 8)
+    plain, scaled = PCA(4, whiten=True).fit(x), PCA(4, whiten=True).fit(unit * x)
+    torch.testing.assert_close(scaled.components, plain.components, atol=1e-4, rtol=1e-3)
+    torch.testing.assert_close(scaled.encode(unit * x), plain.encode(x), atol=1e-3, rtol=1e-3)

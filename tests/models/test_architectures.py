@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from wassermix.core.errors import InputError
-from wassermix.models import MODELS, LeNet, PreActResNet18, ResNet, build_model
+from wassermix.models import MODELS, LeNet, PreActResNet18, ResNet, WideResNet, build_model
 
 CASES = [
     ("lenet", (1, 28, 28), 10),
@@ -18,6 +18,7 @@ CASES = [
     ("resnet20", (3, 32, 32), 10),
     ("preact_resnet18", (3, 32, 32), 100),
     ("preact_resnet18", (3, 64, 64), 200),
+    ("wide_resnet", (3, 8, 8), 5),
     ("mlp", (9,), 3),
     ("mlp", (1, 28, 28), 10),
 ]
@@ -43,6 +44,18 @@ def test_residual_nets_have_the_sizes_of_their_formulas():
 
 def test_the_preactivation_net_has_its_published_size():
     assert size(PreActResNet18(num_classes=100)) == pytest.approx(11.2e6, rel=0.01)
+
+
+def test_the_wide_net_has_its_published_size():
+    assert size(WideResNet()) == 36_479_194
+    assert size(WideResNet(depth=40, width=2)) == 2_243_546
+
+
+def test_small_images_are_refused_with_a_model_that_takes_them():
+    for shape, fitting in (((1, 8, 8), "resnet20"), ((1, 2, 2), "mlp"), ((64,), "mlp")):
+        with pytest.raises(InputError, match=f"use model={fitting}"):
+            LeNet(shape=shape)
+        build_model(fitting, shape=shape, num_classes=3)(torch.zeros(2, *shape))
 
 
 @pytest.mark.parametrize(("name", "shape", "k"), CASES)

@@ -25,6 +25,7 @@ def pairing(count: int, generator: torch.Generator | None, device: torch.device)
 
 def soft_labels(y: Tensor, num_classes: int | None, dtype: torch.dtype) -> Tensor:
     """Labels as probabilities ``(n, k)``; classes need ``num_classes``."""
+    y = labels.checked(y, num_classes)
     if y.dim() == 2:
         return y.to(dtype)
     if num_classes is None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -17,25 +19,39 @@ Classifier = Callable[[Tensor], Tensor]
 def evaluating(model: Classifier) -> Iterator[None]:
     """Eval mode inside, each submodule's own mode restored after; a plain function passes untouched."""
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
-    training = [module.training for module in modules]
-    try:
-        for module in modules:
-            module.training = False
+    with _switched_off(modules, "training"):
         yield
-    finally:
-        for module, mode in zip(modules, training):
-            module.training = mode
 
 
 @contextmanager
 def frozen(model: Classifier) -> Iterator[None]:
     """No gradients for the parameters inside, so that attacks pay only for input gradients."""
     parameters = list(model.parameters()) if isinstance(model, nn.Module) else []
-    wanted = [parameter.requires_grad for parameter in parameters]
+    with _switched_off(parameters, "requires_grad"):
+        yield
+
+
+_lock = threading.Lock()
+_found: dict[tuple[int, str], tuple[int, bool]] = {}
+"""By object and attribute: how many hold it off now, and what it was before the first of them."""
+
+
+@contextmanager
+def _switched_off(things: Sequence[Any], attribute: str) -> Iterator[None]:
+    """The attribute False inside; what it was comes back when the last of all threads leaves."""
+    keys = [(id(thing), attribute) for thing in things]
+    with _lock:
+        for thing, key in zip(things, keys):
+            held, before = _found.get(key, (0, getattr(thing, attribute)))
+            _found[key] = held + 1, before
+            setattr(thing, attribute, False)
     try:
-        for parameter in parameters:
-            parameter.requires_grad_(False)
         yield
     finally:
-        for parameter, wants in zip(parameters, wanted):
-            parameter.requires_grad_(wants)
+        with _lock:
+            for thing, key in zip(things, keys):
+                held, before = _found.pop(key)
+                if held > 1:
+                    _found[key] = held - 1, before
+                else:
+                    setattr(thing, attribute, before)

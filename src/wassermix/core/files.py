@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -14,17 +15,23 @@ __all__ = ["append_line", "cut_back", "read_json", "write_beside", "write_json",
 
 
 def write_beside(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a file beside ``path``, then rename it over: readers never see half a file."""
+    """Let ``write`` fill a file beside ``path``, then rename it over: readers never see half a file.
+
+    The file gets the permissions of any new file, whatever ``write`` gives it.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        beside.touch()
+        usual = beside.stat().st_mode & 0o777
         write(beside)
+        beside.chmod(usual)  # some writers replace the file by one that only its owner can read
         os.replace(beside, path)
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
-        if beside.exists():
-            beside.unlink()
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

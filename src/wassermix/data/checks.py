@@ -12,7 +12,7 @@ from torch import Tensor
 from wassermix.core.errors import InputError
 from wassermix.data.splits import Split
 
-__all__ = ["count_classes", "image_tensor", "label_tensor", "vector_tensor"]
+__all__ = ["check_labels", "count_classes", "image_tensor", "is_binary", "label_tensor", "vector_tensor"]
 
 Array = NDArray[Any]
 
@@ -44,8 +44,13 @@ def vector_tensor(x: Array, where: str) -> Tensor:
 
 
 def image_tensor(x: Array, where: str) -> Tensor:
-    """Images ``(n, C, H, W)``: whole numbers 0..255 as uint8, fractions in [0,1] as float32."""
+    """Images ``(n, C, H, W)``: whole numbers 0..255 as uint8, fractions in [0,1] as float32.
+
+    Truth values are black and white; what holds only 0 and 1 as whole numbers is for the caller to settle.
+    """
     assert x.ndim == 4
+    if x.dtype.kind == "b":
+        return torch.from_numpy(x * np.uint8(255))
     if x.dtype == np.uint8:
         return torch.from_numpy(np.ascontiguousarray(x))
     if x.dtype.kind in "iu":
@@ -59,6 +64,11 @@ def image_tensor(x: Array, where: str) -> Tensor:
         hint = "store them as uint8" if low >= 0 and high <= 255 else "do not normalise them: the model does"
         raise InputError(f"{where}: pixels run from {low:g} to {high:g}; expected floats in [0,1]; {hint}")
     return values
+
+
+def is_binary(x: Array) -> bool:
+    """Whether images hold nothing but 0 and 1, as whole numbers or as truth values: black and white."""
+    return x.dtype.kind in "iub" and (x.size == 0 or bool(x.min() >= 0 and x.max() <= 1))
 
 
 def _bytes(x: Array, where: str) -> Tensor:
@@ -82,6 +92,20 @@ def _require_finite(values: Tensor, where: str) -> None:
         )
 
 
+def check_labels(y: Tensor, where: str) -> int:
+    """The number of classes of training labels, which must be 0..k-1, all used; needs no room for ``k``."""
+    used = y.unique()
+    low, high = int(used[0]), int(used[-1])
+    if len(used) == 1:
+        raise InputError(f"{where}: all training labels are {low}; expected at least two classes")
+    if low < 0 or high != len(used) - 1:
+        raise InputError(
+            f"{where}: labels run from {low} to {high} and take {len(used)} values; "
+            f"expected 0 to {len(used) - 1}, none left out; renumber the classes"
+        )
+    return high + 1
+
+
 def count_classes(train: Split, test: Split, where: str) -> int:
     """The number of classes ``k``, after checking that the splits agree and labels are 0..k-1, all used."""
     for name, split in (("training", train), ("test", test)):
@@ -91,15 +115,7 @@ def count_classes(train: Split, test: Split, where: str) -> int:
         raise InputError(f"{where}: samples have shape {train.shape}; expected at least one value each")
     if train.shape != test.shape:
         raise InputError(f"{where}: training samples have shape {train.shape}, test samples {test.shape}")
-    used = train.y.unique()
-    low, high = int(used[0]), int(used[-1])
-    if len(used) == 1:
-        raise InputError(f"{where}: all training labels are {low}; expected at least two classes")
-    if low < 0 or high != len(used) - 1:
-        raise InputError(
-            f"{where}: labels run from {low} to {high} and take {len(used)} values; "
-            f"expected 0 to {len(used) - 1}, none left out; renumber the classes"
-        )
+    high = check_labels(train.y, where) - 1
     test_low, test_high = (int(v) for v in test.y.aminmax())
     if test_low < 0 or test_high > high:
         raise InputError(

@@ -151,9 +151,11 @@ def _read(place: Path, names: Iterable[str]) -> dict[str, bytes]:
             return {
                 Path(member.name).name: stream.read()
                 for member in archive
-                if Path(member.name).name in wanted and (stream := archive.extractfile(member)) is not None
+                if member.isfile()  # links could lead out of the archive, or nowhere
+                and Path(member.name).name in wanted
+                and (stream := archive.extractfile(member)) is not None
             }
-    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+    except (tarfile.TarError, EOFError, zlib.error, OSError, KeyError) as error:
         raise InputError(
             f"'{place}' is damaged or cut off ({error}); delete it and fetch it again"
         ) from error

@@ -31,6 +31,8 @@ class Dataset:
     note: str = ""
     class_names: tuple[str, ...] = ()
     known_statistics: Statistics | None = None
+    scale: Statistics | None = None
+    """Mean and deviation of each column that the samples were standardised by; None: they were not."""
 
     @property
     def shape(self) -> tuple[int, ...]:

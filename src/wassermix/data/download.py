@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import http.client
 import os
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ Algorithm = Literal["sha256", "md5"]
 CHUNK = 1 << 18
 ATTEMPTS = 3
 TIMEOUT = 30.0
+LARGEST = 2**30  # bytes: four times the largest file that is fetched here
+LONGEST = 2 * 3600.0  # seconds for one file: a server that drips must not hold a training up for ever
 
 
 @dataclass(frozen=True)
@@ -164,11 +167,16 @@ def _starts_at(response: http.client.HTTPResponse, position: int) -> bool:
 def _copy(
     response: http.client.HTTPResponse, file: IO[bytes], done: int, *, progress: Progress | None
 ) -> None:
-    length = response.headers.get("Content-Length")
-    total = done + int(length) if length else 0
+    length = response.headers.get("Content-Length", "")
+    total = done + int(length) if length.isascii() and length.isdigit() else 0
+    began = time.monotonic()
     while chunk := response.read(CHUNK):
-        file.write(chunk)
         done += len(chunk)
+        if max(done, total) > LARGEST:
+            raise _Refused(f"the file is larger than {LARGEST >> 20} MiB, so it is not the one expected")
+        if time.monotonic() - began > LONGEST:
+            raise _Refused(f"the transfer took longer than {LONGEST / 3600:g} hours")
+        file.write(chunk)
         if progress is not None:
             progress(done, total)
     if total and done < total:

@@ -12,8 +12,8 @@ from torch import Tensor
 from wassermix.core.errors import InputError
 from wassermix.data.checks import count_classes
 from wassermix.data.dataset import Dataset
-from wassermix.data.splits import Split, SubsetSplit
-from wassermix.data.stratify import part_away
+from wassermix.data.share import refuse_share, set_apart
+from wassermix.data.splits import Split
 
 __all__ = ["FolderSplit", "load_folder"]
 
@@ -62,7 +62,7 @@ class FolderSplit:
             with Image.open(path) as image:
                 deep = image.mode in DEEP
                 pixels = image.convert("L" if self.channels == 1 else "RGB")
-        except (OSError, SyntaxError, ValueError) as error:  # Pillow's words for damaged files
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # Pillow's words
             raise InputError(f"image '{path}' cannot be read ({error}); replace or remove it") from error
         if deep:  # Pillow would cut such values off at 255
             raise InputError(f"image '{path}' has more than 8 bits a pixel; convert it to 8 bits first")
@@ -83,14 +83,14 @@ def _look(path: str) -> tuple[str, tuple[int, int]]:
     try:
         with Image.open(path) as image:
             return image.mode, image.size
-    except (OSError, SyntaxError, ValueError) as error:
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise InputError(f"image '{path}' cannot be read ({error}); replace or remove it") from error
 
 
 def load_folder(
     path: Path,
     *,
-    test_share: float = 0.2,
+    test_share: float | None = None,
     seed: int = 0,
     size: int | None = None,
     channels: int | None = None,
@@ -100,18 +100,21 @@ def load_folder(
     train_folder = path / "train"
     test_folder = next((path / name for name in ("test", "val") if (path / name).is_dir()), None)
     if train_folder.is_dir() and test_folder is not None:
+        refuse_share(test_share, f"'{test_folder}'")
         names = _class_folders(train_folder, where)
+        _refuse_empty(train_folder, names)
         train: Split = _labelled(train_folder, names, size, channels=channels)
         test: Split = _labelled(test_folder, names, train.shape[1] if size else None, channels=train.shape[0])
         _refuse_strangers(test_folder, names)
+        note = ""
     else:
         base = train_folder if train_folder.is_dir() else path
         names = _class_folders(base, where)
+        _refuse_empty(base, names)
         whole = _labelled(base, names, size, channels=channels)
-        kept, away = part_away(whole.y, test_share, seed=seed, what="data.test_share")
-        train, test = SubsetSplit(whole, kept), SubsetSplit(whole, away)
+        train, test, note = set_apart(whole, test_share, seed)
     k = count_classes(train, test, where)
-    return Dataset(path.resolve().name, train, test, k, "image", class_names=tuple(names))
+    return Dataset(path.resolve().name, train, test, k, "image", note=note, class_names=tuple(names))
 
 
 def _class_folders(folder: Path, where: str) -> list[str]:
@@ -121,6 +124,13 @@ def _class_folders(folder: Path, where: str) -> list[str]:
     if not names:
         raise InputError(f"{where}: '{folder}' has no folders; expected one for each class, with its images")
     return names
+
+
+def _refuse_empty(folder: Path, names: list[str]) -> None:
+    """Refuse a class without training images, which would shift or outnumber the names of the others."""
+    empty = [name for name in names if not images_in(folder / name)]
+    if empty and len(empty) < len(names):
+        raise InputError(f"'{folder / empty[0]}' holds no images; add some, or remove the folder")
 
 
 def _refuse_strangers(folder: Path, names: list[str]) -> None:

@@ -35,11 +35,8 @@ MNIST_SHA256 = (
     "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 )
-FASHION_MIRRORS = (
-    "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
-    "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-)
-# Zalando publishes md5 sums only: they show damage; against forgery there is the first mirror, by https.
+# Zalando publishes md5 sums only: they show damage; against forgery the address is https.
+FASHION_MIRRORS = ("https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",)
 FASHION_MD5 = (
     "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
     "25c81989df183df01b3e8a0aad5dffbe",

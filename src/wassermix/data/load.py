@@ -54,6 +54,7 @@ def load_data(
     label: str | None = None,
     test: str | None = None,
     test_share: float | None = None,
+    standardize: bool | None = None,
     size: int | None = None,
     channels: int | None = None,
     test_size: int | None = None,
@@ -74,7 +75,7 @@ def load_data(
     loader, where = _find(str(name), root)
     given = {"layout": layout, "label": label, "test": test, "test_share": test_share, "size": size,
              "channels": channels, "test_size": test_size, "classes": classes, "dim": dim,
-             "separation": separation, "sd": sd}  # fmt: skip
+             "separation": separation, "sd": sd, "standardize": standardize}  # fmt: skip
     options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     context: dict[str, Any] = {"root": root, "download": download, "seed": seed, "progress": progress}
     known = inspect.signature(loader).parameters

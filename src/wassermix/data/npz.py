@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wassermix.core.errors import InputError
-from wassermix.data.checks import count_classes, image_tensor, label_tensor, vector_tensor
+from wassermix.data.checks import count_classes, image_tensor, is_binary, label_tensor, vector_tensor
 from wassermix.data.dataset import Dataset
 from wassermix.data.splits import TensorSplit
+from wassermix.data.standardize import noting, standardized, unlike_scales
 
 __all__ = ["Layout", "load_npz", "to_nchw"]
 
@@ -22,16 +23,37 @@ KEYS = ("x_train", "y_train", "x_test", "y_test")
 CHANNELS = (1, 3)
 
 
-def load_npz(path: Path, *, layout: Layout = "auto") -> Dataset:
-    """Arrays of an npz file: images (NHW, NHWC or NCHW; uint8, or floats in [0,1]) or vectors (n, d)."""
+def load_npz(path: Path, *, layout: Layout = "auto", standardize: bool = False) -> Dataset:
+    """Arrays of an npz file: images (NHW, NHWC or NCHW; uint8, or floats in [0,1]) or vectors (n, d).
+
+    Images whose whole numbers are all 0 or 1 are black and white. ``standardize`` puts vectors into standard
+    deviations of the training columns, as tables are by default.
+    """
     where = f"data '{path}'"
     arrays = _arrays(path, where)
+    _spread_binary(arrays, where)
     train = _split(arrays["x_train"], arrays["y_train"], f"{where}, train", layout=layout)
     test = _split(arrays["x_test"], arrays["y_test"], f"{where}, test", layout=layout)
     k = count_classes(train, test, where)
     names = tuple(str(number) for number in range(k))
     kind: Literal["image", "vector"] = "image" if len(train.shape) == 3 else "vector"
-    return Dataset(path.stem, train, test, k, kind, class_names=names)
+    data = Dataset(path.stem, train, test, k, kind, class_names=names)
+    if standardize:
+        return standardized(data)
+    return noting(data, unlike_scales(train)) if kind == "vector" else data
+
+
+def _spread_binary(arrays: dict[str, NDArray[Any]], where: str) -> None:
+    """Images of 0 and 1 to 0 and 255: read as shades of 255 they would all be black."""
+    keys = [key for key in ("x_train", "x_test") if arrays[key].ndim > 2]
+    binary = [key for key in keys if is_binary(arrays[key])]
+    if 0 < len(binary) < len(keys) and any(arrays[key].any() for key in binary):
+        raise InputError(
+            f"{where}: {binary[0]} holds only 0 and 1, the other images run further; "
+            "expected one scale for both: uint8 0 to 255, or floats in [0,1]"
+        )
+    for key in binary:
+        arrays[key] = arrays[key].astype(np.uint8) * np.uint8(255)
 
 
 def _arrays(path: Path, where: str) -> dict[str, NDArray[Any]]:

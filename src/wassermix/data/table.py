@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wassermix.core.errors import InputError
-from wassermix.data.checks import count_classes, label_tensor, vector_tensor
+from wassermix.data.checks import check_labels, count_classes, label_tensor, vector_tensor
 from wassermix.data.dataset import Dataset
-from wassermix.data.splits import TensorSplit
-from wassermix.data.stratify import part_away
+from wassermix.data.share import refuse_share, set_apart
+from wassermix.data.splits import Split, TensorSplit
+from wassermix.data.standardize import noting, standardized, unlike_scales
 
 __all__ = ["load_table"]
 
@@ -35,26 +36,41 @@ class _Table:
 
 
 def load_table(
-    path: Path, *, label: str | None = None, test: str | None = None, test_share: float = 0.2, seed: int = 0
+    path: Path,
+    *,
+    label: str | None = None,
+    test: str | None = None,
+    test_share: float | None = None,
+    standardize: bool = True,
+    seed: int = 0,
 ) -> Dataset:
     """A table: numeric columns are the vector, one column the label; ``test`` is a second file to test on.
 
     The label column is ``label``, or the one column called label, y, target or class. Whole-number labels
     must be 0..k-1; other labels are text, numbered in sorted order. Without ``test`` a stratified
-    ``test_share`` is set apart.
+    ``test_share`` (0.2) is set apart. ``standardize`` gives each column mean 0 and deviation 1 on the
+    training split: noise, attacks and radii are then in standard deviations.
     """
     where = f"data '{path}'"
     table = _read(path, label, where)
     names = _class_names(table.labels)
     x, y = vector_tensor(table.values, where), _numbered(table.labels, names, where)
+    check_labels(y, where)
+    train: Split
+    held: Split
     if test is None:
-        kept, away = part_away(y, test_share, seed=seed, what="data.test_share")
-        train, held = TensorSplit(x[kept], y[kept]), TensorSplit(x[away], y[away])
+        train, held, note = set_apart(TensorSplit(x, y), test_share, seed)
     else:
-        train, held = TensorSplit(x, y), _test_split(Path(test).expanduser(), label, table, names=names)
+        refuse_share(test_share, f"data.test '{test}'")
+        train, held, note = (
+            TensorSplit(x, y),
+            _test_split(Path(test).expanduser(), label, table, names=names),
+            "",
+        )
     k = count_classes(train, held, where)
     shown = names or tuple(str(number) for number in range(k))
-    return Dataset(path.name.split(".")[0], train, held, k, "vector", class_names=shown)
+    data = Dataset(path.name.split(".")[0], train, held, k, "vector", note=note, class_names=shown)
+    return standardized(data) if standardize else noting(data, unlike_scales(train))
 
 
 def _test_split(path: Path, label: str | None, train: _Table, *, names: tuple[str, ...]) -> TensorSplit:
@@ -66,7 +82,14 @@ def _test_split(path: Path, label: str | None, train: _Table, *, names: tuple[st
             f"{where} has the columns {', '.join(table.columns)}; "
             f"the training file has {', '.join(train.columns)}"
         )
-    order = [table.columns.index(column) for column in train.columns]
+    twice = next((column for column in train.columns if train.columns.count(column) > 1), None)
+    if twice is not None and table.columns != train.columns:
+        raise InputError(
+            f"{where} has its columns in another order, and two are called '{twice}'; "
+            "give each column a name of its own, or both files the same order"
+        )
+    same = table.columns == train.columns
+    order = [number if same else table.columns.index(name) for number, name in enumerate(train.columns)]
     return TensorSplit(vector_tensor(table.values[:, order], where), _numbered(table.labels, names, where))
 
 
@@ -74,14 +97,34 @@ def _read(path: Path, label: str | None, where: str) -> _Table:
     text = _text(path, where)
     first = text[: text.find("\n")] if "\n" in text else text
     delimiter = "\t" if ".tsv" in path.name else max(",;\t", key=first.count)
-    header = [column.strip() for column in next(csv.reader([first], delimiter=delimiter), [])]
+    header = [column.strip() for column in _rows([first], delimiter, where)[0]] if first else []
     position = _label_position(header, label, where)
     others = [number for number in range(len(header)) if number != position]
     if not others:
         raise InputError(f"{where} has no column beside the label")
+    _require_width(text, delimiter, len(header), where=where)
     values = _columns(text, delimiter, others, kind=np.float64, where=where)
     labels = _columns(text, delimiter, [position], kind=np.str_, where=where)[:, 0]
     return _Table(tuple(header[number] for number in others), values, np.char.strip(labels))
+
+
+def _rows(lines: list[str], delimiter: str, where: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(lines, delimiter=delimiter))
+    except csv.Error as error:
+        raise InputError(
+            f"{where} is no table: {error}; expected a header and short cells below it"
+        ) from error
+
+
+def _require_width(text: str, delimiter: str, width: int, *, where: str) -> None:
+    """Refuse rows longer than the header, whose last cells would be dropped or taken for others."""
+    for number, row in enumerate(_rows(text.split("\n"), delimiter, where)):
+        if len(row) > width:
+            raise InputError(
+                f"{where}: row {number - 1} below the header (from 0) has {len(row)} cells, the header "
+                f"{width}; mend the row, or quote cells that hold the delimiter"
+            )
 
 
 def _label_position(header: list[str], label: str | None, where: str) -> int:
@@ -102,7 +145,8 @@ def _label_position(header: list[str], label: str | None, where: str) -> int:
 def _text(path: Path, where: str) -> str:
     try:
         raw = path.read_bytes()
-        return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
+        text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
     except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
         raise InputError(f"{where} is damaged, cut off or not UTF-8 text ({error})") from error
     except OSError as error:

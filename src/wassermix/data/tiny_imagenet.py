@@ -22,7 +22,7 @@ __all__ = ["load_tiny_imagenet"]
 FOLDER = "tiny-imagenet-200"
 ARCHIVE = Remote(
     "tiny-imagenet-200.zip",
-    ("http://cs231n.stanford.edu/tiny-imagenet-200.zip",),
+    ("https://cs231n.stanford.edu/tiny-imagenet-200.zip",),
     "md5",  # the sum that the field's loaders carry; no sha256 is published
     "90528d7ca1a48142e341f4ef8d21d0de",
 )

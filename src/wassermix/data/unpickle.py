@@ -78,7 +78,7 @@ class _Careful(pickle.Unpickler):
 def read_pickle(content: bytes, where: str) -> Any:
     """What a pickle holds (text of Python 2 as bytes); one that names any other function is refused."""
     try:
-        return _plain(_Careful(io.BytesIO(content), encoding="bytes").load())
+        return _plain(_Careful(io.BytesIO(content), encoding="bytes").load(), {})
     except pickle.UnpicklingError as error:
         raise InputError(
             f"{where} is refused: it asks for {error}, and a pickle may hold number arrays and plain "
@@ -90,12 +90,19 @@ def read_pickle(content: bytes, where: str) -> Any:
         ) from error
 
 
-def _plain(value: Any) -> Any:
-    """The value with arrays in place of what stood for them."""
+def _plain(value: Any, seen: dict[int, Any]) -> Any:
+    """The value with arrays in place of what stood for them; each container is visited once.
+
+    Without ``seen`` a few hundred bytes of lists that hold each other twice would take for ever.
+    """
     if isinstance(value, _Array):
         return value.value
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_plain(inner) for inner in value)
-    return value
+    if not isinstance(value, (dict, list, tuple)):
+        return value
+    if id(value) not in seen:
+        seen[id(value)] = None  # a container inside itself becomes None
+        if isinstance(value, dict):
+            seen[id(value)] = {key: _plain(inner, seen) for key, inner in value.items()}
+        else:
+            seen[id(value)] = type(value)(_plain(inner, seen) for inner in value)
+    return seen[id(value)]

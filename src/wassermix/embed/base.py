@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from wassermix import __version__
 from wassermix.core.errors import InputError
-from wassermix.core.files import write_beside
+from wassermix.core.tensors import write_tensors
 
 __all__ = ["Embedding", "Options", "Progress", "Rows"]
 
@@ -76,8 +75,7 @@ class Embedding(nn.Module, ABC):
         """Write the fitted embedding as safetensors; its name, options and shape are the metadata."""
         described = {"embedding": self.name, "options": json.dumps(self.options()), "version": __version__}
         described["shape"] = json.dumps(list(self._fitted_shape()))
-        tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in self.state_dict().items()}
-        write_beside(path, lambda beside: save_file(tensors, str(beside), metadata=described))
+        write_tensors(path, self.state_dict(), described)
 
     def _fitted_shape(self) -> tuple[int, ...]:
         if not self.shape:

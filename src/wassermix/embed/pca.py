@@ -50,10 +50,12 @@ class PCA(Embedding):
         flat = x.reshape(len(x), -1)
         self.mean = flat.mean(dim=0)
         centred = flat - self.mean
+        unit = torch.exp2(centred.abs().max().clamp_min(torch.finfo(flat.dtype).tiny).log2().round())
+        centred = centred / unit  # a power of two: rounds nothing, and squares stay within float32
         size = min(self.size, len(flat), flat.shape[1])
         leading = _leading if flat.shape[1] > DENSE_LIMIT and 2 * size < flat.shape[1] else _dense
         self.components, variance = leading(centred, size)
-        deviation = variance.clamp_min(0).sqrt()
+        deviation = unit * variance.clamp_min(0).sqrt()
         usable = torch.where(deviation > 0, deviation, torch.ones_like(deviation))
         self.scale = usable if self.whiten else torch.ones_like(deviation)
         return self

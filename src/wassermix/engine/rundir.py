@@ -11,12 +11,13 @@ from typing import Any
 import torch
 import yaml
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import nn
 
 import wassermix
 from wassermix.core.errors import InputError
 from wassermix.core.files import write_beside, write_text
+from wassermix.core.tensors import write_tensors
 from wassermix.engine.settings import Config, build_config, config_hash, dump_config
 
 __all__ = ["RunDir"]
@@ -114,14 +115,13 @@ class RunDir:
         self, model: nn.Module, config: Config, *, trained: float, file: Path | None = None
     ) -> None:
         """Write the bare weights with version, architecture, config hash and the share of training done."""
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
         metadata = {
             "wassermix": wassermix.__version__,
             "architecture": json.dumps(config.model, sort_keys=True),
             "config": config_hash(config),
             "trained": repr(trained),
         }
-        write_beside(file or self.weights_file, lambda beside: save_file(tensors, beside, metadata))
+        write_tensors(file or self.weights_file, model.state_dict(), metadata)
 
     def load_weights(self, model: nn.Module, *, last: bool = False) -> None:
         """Fill ``model`` with the run's weights; those of another architecture are refused.

@@ -7,6 +7,7 @@ from wassermix.models.mlp import MLP
 from wassermix.models.normalize import Normalize
 from wassermix.models.preact_resnet import PreActResNet18
 from wassermix.models.resnet import ResNet, resnet20, resnet110
+from wassermix.models.wide_resnet import WideResNet
 
 __all__ = [
     "MLP",
@@ -16,6 +17,7 @@ __all__ = [
     "Normalize",
     "PreActResNet18",
     "ResNet",
+    "WideResNet",
     "build_model",
     "resnet20",
     "resnet110",

@@ -19,6 +19,7 @@ from wassermix.models.lenet import LeNet
 from wassermix.models.mlp import MLP
 from wassermix.models.preact_resnet import PreActResNet18
 from wassermix.models.resnet import resnet20, resnet110
+from wassermix.models.wide_resnet import WideResNet
 
 __all__ = ["MODELS", "build_model"]
 
@@ -28,6 +29,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "resnet110": resnet110,
     "preact_resnet18": PreActResNet18,
     "mlp": MLP,
+    "wide_resnet": WideResNet,
     "ensemble": Ensemble,
 }
 """The architectures known by name."""

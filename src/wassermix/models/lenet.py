@@ -27,7 +27,8 @@ class LeNet(nn.Module):
         super().__init__()
         if len(shape) != 3 or min(shape[1:]) < 16:
             raise InputError(
-                f"model 'lenet' takes images of at least 16x16 pixels; got samples of shape {shape}"
+                f"model 'lenet' takes images of at least 16x16 pixels; got samples of shape {shape}; "
+                f"use model={'resnet20' if len(shape) == 3 and min(shape[1:]) >= 4 else 'mlp'}"
             )
         height, width = (((side - 4) // 2 - 4) // 2 for side in shape[1:])
         self.normalize = Normalize(shape, mean, std)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from wassermix.core.errors import InputError
 from wassermix.models.normalize import Normalize
 
-__all__ = ["PreActResNet18"]
+__all__ = ["PreActResNet18", "preact_stage"]
 
 
 class PreActBlock(nn.Module):
@@ -58,10 +58,10 @@ class PreActResNet18(nn.Module):
         self.normalize = Normalize(shape, mean, std)
         halve = 2 if min(shape[1:]) >= 64 else 1
         self.stem = nn.Conv2d(shape[0], width, 3, stride=halve, padding=1, bias=False)
-        self.stage1 = _stage(width, width, stride=1)
-        self.stage2 = _stage(width, 2 * width, stride=2)
-        self.stage3 = _stage(2 * width, 4 * width, stride=2)
-        self.stage4 = _stage(4 * width, 8 * width, stride=2)
+        self.stage1 = preact_stage(width, width, 2, stride=1)
+        self.stage2 = preact_stage(width, 2 * width, 2, stride=2)
+        self.stage3 = preact_stage(2 * width, 4 * width, 2, stride=2)
+        self.stage4 = preact_stage(4 * width, 8 * width, 2, stride=2)
         self.fc = nn.Linear(8 * width, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -70,5 +70,7 @@ class PreActResNet18(nn.Module):
         return self.fc(self.stage4(self.stage3(features)).mean(dim=(2, 3)))  # type: ignore[no-any-return]
 
 
-def _stage(inside: int, outside: int, *, stride: int) -> nn.Sequential:
-    return nn.Sequential(PreActBlock(inside, outside, stride), PreActBlock(outside, outside, 1))
+def preact_stage(inside: int, outside: int, blocks: int, *, stride: int) -> nn.Sequential:
+    """``blocks`` pre-activation blocks, of which the first changes width and size."""
+    first = PreActBlock(inside, outside, stride)
+    return nn.Sequential(first, *(PreActBlock(outside, outside, 1) for _ in range(blocks - 1)))

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from wassermix.core.errors import InputError
-from wassermix.core.files import write_beside
+from wassermix.core.tensors import write_tensors
 from wassermix.transport.cost import PointCost
 from wassermix.transport.coupling import Coupling
 from wassermix.transport.gaussian import Gaussian, gaussian_map
@@ -51,11 +51,8 @@ class _Stored:
 
     def save(self, path: str | Path) -> None:
         """Write the fitted map to a safetensors file."""
-        from safetensors.torch import save_file
-
-        tensors = {name: tensor.detach().contiguous().clone() for name, tensor in self.state.items()}
-        about = {"map": type(self).__name__}
-        write_beside(Path(path), lambda beside: save_file(tensors, beside, metadata=about))
+        tensors = {name: tensor.clone() for name, tensor in self.state.items()}  # some may share memory
+        write_tensors(Path(path), tensors, {"map": type(self).__name__})
 
 
 def load_map(path: str | Path) -> BarycentricMap | EntropicMap | GaussianMap | PairMap:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from wassermix.core.errors import InputError
-from wassermix.core.files import write_beside
+from wassermix.core.tensors import write_tensors
 from wassermix.transport.maps import soft_image
 from wassermix.transport.sinkhorn import Sinkhorn, solve_couplings
 
@@ -94,14 +94,11 @@ class ClassMaps:
 
     def save(self, path: str | Path) -> None:
         """Write all maps to one safetensors file."""
-        from safetensors.torch import save_file
-
-        tensors = {f"points/{c}": points.contiguous() for c, points in self.points.items()}
+        tensors = {f"points/{c}": points for c, points in self.points.items()}
         for (source, target), offsets in self.log_weights.items():
-            tensors[f"log_weights/{source}/{target}"] = offsets.contiguous()
+            tensors[f"log_weights/{source}/{target}"] = offsets
             tensors[f"eps/{source}/{target}"] = self.eps[source, target].clone()
-        about = {"about": json.dumps(self.about)}
-        write_beside(Path(path), lambda beside: save_file(tensors, beside, metadata=about))
+        write_tensors(Path(path), tensors, {"about": json.dumps(self.about)})
 
     @classmethod
     def load(cls, path: str | Path) -> ClassMaps:
