@@ -31,7 +31,7 @@ class PretrainedModel(nn.Module):
 
 
 def load_pretrained(name: str, *, shape: tuple[int, ...]) -> nn.Module:
-    """The classifier in the folder behind ``transformers:``; safetensors only, and none of its code is run."""
+    """The classifier in the folder behind ``transformers:``; safetensors only, none of its code is run."""
     folder = Path(name.removeprefix(PREFIX))
     if not (folder / "config.json").is_file():
         raise InputError(
@@ -42,8 +42,8 @@ def load_pretrained(name: str, *, shape: tuple[int, ...]) -> nn.Module:
     size = tuple(wanted) if isinstance(wanted, list | tuple) else (wanted, wanted)
     if wanted is not None and size != tuple(shape[1:]):
         raise InputError(
-            f"model '{name}' takes images of {size[0]}x{size[1]}, the data have {shape[1]}x{shape[2]}; resize "
-            "the data to the model's size first"
+            f"model '{name}' takes images of {size[0]}x{size[1]}, the data have {shape[1]}x{shape[2]}; "
+            "resize the data to the model's size first"
         )
     mean, std = _statistics(folder / "preprocessor_config.json")
     return PretrainedModel(network, Normalize(shape, mean, std))
