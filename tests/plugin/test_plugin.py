@@ -116,7 +116,9 @@ def test_its_rule_certifies_is_verified_and_its_attack_attacks(
 def test_a_table_compares_its_components(trained: Path, wassermix: Callable[..., str]) -> None:
     table = {
         "title": "The package's parts", "recipe": "vectors", "control": "plain",
-        "common": {"data": "rings", "data.samples": 300, "model": "ring-net", "method": "sign-noise", "updates": 20},
+        "common": {
+            "data": "rings", "data.samples": 300, "model": "ring-net", "method": "sign-noise", "updates": 20,
+        },
         "certify": {"mode": "hoeffding", "n": 200, "images": 10},
         "attacks": [{"attack": "shell", "norm": "l2", "eps": 0.4, "images": 20}],
         "rows": {"plain": {}, "outward": {"augment": "outward", "embed": "polar"}},

@@ -16,6 +16,7 @@ import typer
 
 from wassermix import __version__
 from wassermix.cli.options import command_with
+from wassermix.cli.processes import relaunched, split_processes
 from wassermix.core.errors import InputError
 from wassermix.core.memory import keep_freed_memory
 from wassermix.geodesic.geometry_settings import GeometrySettings
@@ -394,6 +395,9 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", help="print the version and stop", callback=_version, is_eager=True)
     ] = False,
+    processes: Annotated[
+        int, typer.Option(help="share train, certify or attack among so many processes of this machine")
+    ] = 1,
 ) -> None:
     """Robust learning on Wasserstein geodesics: train, attack, certify, audit, report."""
 
@@ -402,14 +406,19 @@ def main() -> None:
     """Run the command line: bad input is a sentence and exit code 2, any other failure one and 1."""
     keep_freed_memory()
     words = [word for word in sys.argv[1:] if word != "--debug"]
+    debug = len(words) < len(sys.argv) - 1
     try:
+        words, processes = split_processes(words)
+        code = relaunched(words, processes)
+        if code is not None:
+            sys.exit(code)
         app(args=words, prog_name="wassermix")
     except SystemExit as stop:
         if stop.code == INTERRUPTED:
             sys.stderr.write(f"wassermix: interrupted; {_how_to_go_on(words)}\n")
         raise
     except Exception as error:
-        if len(words) < len(sys.argv) - 1:
+        if debug:
             traceback.print_exc()
         sys.stderr.write(f"{_sentence(error)}\n")
         sys.exit(2 if isinstance(error, InputError) else 1)
