@@ -31,8 +31,11 @@ from torch import Tensor, nn
 from benchmarks.certify_page import page
 from wassermix.certify import CertifySettings, certify, default_radii
 from wassermix.certify.bounds import clopper_pearson_lower, smallest_hits, union_of_looks_levels
-from wassermix.certify.rules import FixedRule, GridRule, Rule, ToleranceRule
+from wassermix.certify.fixed import FixedRule
+from wassermix.certify.grid import GridRule
+from wassermix.certify.rule import Rule
 from wassermix.certify.settings import BLOCK
+from wassermix.certify.tolerance import ToleranceRule
 from wassermix.certify.votes import NoiseBlock, Voter, compiler_exists, resolve_backend, voting
 from wassermix.core.fingerprint import fingerprint
 from wassermix.core.samples import evenly_spaced

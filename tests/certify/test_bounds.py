@@ -9,14 +9,11 @@ from scipy import integrate, special, stats
 from wassermix.certify.bounds import (
     certified_radius,
     clopper_pearson_lower,
-    compare_paired,
-    exact_interval,
     false_certificates,
     log_e_value,
     smallest_hits,
     time_uniform_lower,
     union_of_looks_levels,
-    wilson_interval,
 )
 
 ALPHA = 0.001
@@ -123,30 +120,6 @@ def test_union_of_looks_holds_at_the_null() -> None:
     hits = np.random.default_rng(0).binomial(steps, threshold, (paths, len(looks))).cumsum(axis=1)
     false = (clopper_pearson_lower(hits, looks, levels) > threshold).any(axis=1).sum()
     assert false <= 0.01 * paths + 4 * np.sqrt(0.01 * paths)
-
-
-def test_intervals_hold_the_share_and_know_their_ends() -> None:
-    for count, total in [(0, 500), (250, 500), (500, 500)]:
-        for interval in (wilson_interval, exact_interval):
-            low, high = interval(count, total)
-            assert 0 <= low <= count / total <= high <= 1
-    assert exact_interval(0, 500)[1] == pytest.approx(1 - 0.025 ** (1 / 500))
-
-
-def test_a_paired_comparison_counts_who_is_right_alone() -> None:
-    first = np.array([1] * 90 + [1] * 8 + [0] * 1 + [0] * 1, dtype=bool)
-    second = np.array([1] * 90 + [0] * 8 + [1] * 1 + [0] * 1, dtype=bool)
-    result = compare_paired(first, second)
-    assert (result.both, result.first_only, result.second_only, result.neither) == (90, 8, 1, 1)
-    assert result.difference == pytest.approx(0.07)
-    assert result.low < 0.07 < result.high
-    assert result.p_value == pytest.approx(2 * sum(special.comb(9, k) for k in (8, 9)) / 2**9)
-
-
-def test_equal_classifiers_do_not_differ() -> None:
-    result = compare_paired([True, False], [True, False])
-    assert result.p_value == 1
-    assert result.low < 0 < result.high
 
 
 def test_the_number_of_false_certificates_is_a_binomial_quantile() -> None:

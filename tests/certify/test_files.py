@@ -17,7 +17,7 @@ from torch import multiprocessing, nn
 
 from certify import certified_job as job
 from wassermix.certify import CertifySettings, certify, certify_to_files
-from wassermix.certify.record import certificate_of, row_of, seconds_of
+from wassermix.certify.rows import certificate_of, row_of, seconds_of
 from wassermix.core.errors import InputError
 from wassermix.core.fingerprint import fingerprint
 from wassermix.core.samples import evenly_spaced
@@ -55,8 +55,8 @@ def test_files_say_what_the_python_call_says(undisturbed: Path) -> None:
     got = certify(
         job.model, points.get(chosen), points.y[chosen], sigma=0.5, mode="grid", n=3000, indices=job.INDICES
     )
-    rows = [certificate_of(line) for line in (undisturbed / "job.tsv").read_text().splitlines()[1:]]
-    assert [(row.predicted, row.radius, row.draws, row.hits) for row in rows if row] == [
+    rows = [certificate_of(line, "a row") for line in (undisturbed / "job.tsv").read_text().splitlines()[1:]]
+    assert [(row.predicted, row.radius, row.draws, row.hits) for row in rows] == [
         (row.predicted, row.radius, row.draws, row.hits) for row in got
     ]
 
@@ -181,8 +181,7 @@ def test_images_are_evenly_spaced() -> None:
 
 def test_a_row_and_its_reading_are_the_same_certificate() -> None:
     certificate = certify(job.model, torch.tensor([[0.3, 0.1]]), torch.tensor([1]), sigma=0.5, n=500)[0]
-    read = certificate_of(row_of(certificate))
-    assert read is not None
+    read = certificate_of(row_of(certificate), "a row")
     assert replace(read, seconds=0) == replace(certificate, seconds=0)
     assert read.seconds == pytest.approx(certificate.seconds, abs=1e-6)
     assert seconds_of("1 day, 2:03:04.5") == 86400 + 2 * 3600 + 3 * 60 + 4.5
@@ -205,5 +204,5 @@ def test_wrong_indices_and_broken_images_are_sentences(tmp_path: Path) -> None:
             certify_to_files(job.model, job.Points(), indices, out=tmp_path, settings=settings)
     points = job.Points()
     points.x[2] = float("nan")
-    with pytest.raises(InputError, match="image 2"):
+    with pytest.raises(InputError, match="sample 2"):
         certify_to_files(job.model, points, [0, 1, 2], out=tmp_path, settings=settings)

@@ -7,7 +7,10 @@ import pytest
 from scipy import special
 
 from wassermix.certify.cost import simulate_draws
-from wassermix.certify.rules import FixedRule, GridRule, Rule, ToleranceRule, look_schedule
+from wassermix.certify.fixed import FixedRule
+from wassermix.certify.grid import GridRule
+from wassermix.certify.rule import Rule, look_schedule
+from wassermix.certify.tolerance import ToleranceRule
 
 ALPHA = 0.001
 PATHS = 200_000

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from certify import certified_job as job
-from wassermix.certify import CertifySettings, find_certifications, read_log, verify_file
+from wassermix.certify import Certificates, CertifySettings, find_certifications, verify_file
 from wassermix.certify.cost import estimate_cost
 from wassermix.core.errors import InputError
 
@@ -109,7 +109,7 @@ def test_what_cannot_be_verified_is_a_sentence(certified: Path, tmp_path: Path) 
 
 
 def test_our_log_reads_back_into_the_same_table(certified: Path) -> None:
-    log, summary = read_log(certified), json.loads(certified.with_suffix(".json").read_text())
+    log, summary = Certificates.read(certified), json.loads(certified.with_suffix(".json").read_text())
     assert [row.count for row in log.certified_accuracy()] == [cell["count"] for cell in summary["certified"]]
     if summary["acr"] is not None:
         assert log.acr == pytest.approx(summary["acr"])
@@ -121,7 +121,7 @@ def test_a_log_of_others_gives_tables_and_curves(tmp_path: Path) -> None:
         "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t7\t7\t1.2\t1\t0:00:09.1\n20\t2\t-1\t0.0\t0\t0:00:09.0\n"
         "40\t1\t3\t0.4\t0\t0:00:09.0\n60\t5\t5\t0.25\t1\t0:00:08.9\n80\t5\t5\t0."
     )
-    log = read_log(path)
+    log = Certificates.read(path)
     assert len(log) == 4  # the line cut off in its middle is passed over
     assert [row.accuracy for row in log.certified_accuracy([0, 0.25, 0.5])] == [0.5, 0.5, 0.25]
     assert log.acr == pytest.approx(1.45 / 4)
@@ -136,7 +136,7 @@ def test_a_log_that_is_none_is_a_sentence(tmp_path: Path, text: str) -> None:
     path = tmp_path / "log.tsv"
     path.write_text(text)
     with pytest.raises(InputError, match=r"log\.tsv"):
-        read_log(path)
+        Certificates.read(path)
 
 
 def test_the_cost_is_foretold_without_certifying() -> None:

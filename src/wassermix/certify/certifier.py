@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from scipy import stats
 from torch import Tensor
 
-from wassermix.certify.certificates import Certificate, Certificates
-from wassermix.certify.rules import Rule, rule_for
-from wassermix.certify.settings import BLOCK, Backend, CertifySettings, Mode, Precision
+from wassermix.certify.result import Certificates
+from wassermix.certify.rows import Certificate
+from wassermix.certify.rule import Rule, picks_class, rule_for
+from wassermix.certify.settings import BLOCK, CertifySettings
 from wassermix.certify.votes import NoiseBlock, Purpose, Voter, resolve_backend, voting
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
+from wassermix.core.settings import settings_from
 
 __all__ = ["Image", "certify", "certify_images", "predict"]
 
@@ -39,36 +42,22 @@ def certify(
     x: Tensor,
     y: Tensor | None = None,
     *,
-    sigma: float,
-    mode: Mode = "fixed",
-    n0: int = 100,
-    n: int = 100_000,
-    alpha: float = 0.001,
-    radii: Sequence[float] | None = None,
-    tolerance: float | None = None,
-    seed: int = 0,
-    evaluation: bool = True,
+    settings: CertifySettings | None = None,
     indices: Sequence[int] | Tensor | None = None,
-    batch_size: int = 256,
-    backend: Backend = "eager",
-    precision: Precision = "float32",
     progress: Progress | None = None,
+    **options: Any,
 ) -> Certificates:
     """Certify the smoothed classifier ``argmax_c P(model(x + sigma * noise) = c)`` at each of ``x`` (n, ...).
 
-    ``mode="fixed"`` is Cohen et al. (2019) exactly. ``"grid"`` proves ``radii`` (the field's for this
-    sigma unless given) and ``"tolerance"`` the radius to within ``tolerance`` (0.1 * sigma unless given),
-    both at the same guarantee and usually a fraction of the draws; with ``y`` they count the label's
-    votes (evaluation), without it, or with ``evaluation=False``, they first pick a class from ``n0``
-    separate draws (deployment).
+    The settings are given as such, or by name: ``certify(model, x, y, sigma=0.5, mode="grid")``; see
+    :class:`CertifySettings` for all of them. ``mode="fixed"`` is the procedure of Cohen et al. (2019).
+    ``"grid"`` proves ``radii`` and ``"tolerance"`` the radius to within ``tolerance``, both at the same
+    guarantee and usually a fraction of the draws; with ``y`` they count the label's votes (evaluation),
+    without it, or with ``evaluation=False``, they first pick a class from ``n0`` separate draws.
     ``indices`` (0, 1, ... unless given) seed the noise of each image, so a subset gives the certificates
     that the whole would. ``progress(done, total)`` counts images.
     """
-    settings = CertifySettings(
-        sigma=float(sigma), mode=mode, n0=n0, n=n, alpha=alpha, radii=tuple(radii or ()),
-        tolerance=tolerance or 0.0, seed=seed, evaluation=evaluation and y is not None, batch_size=batch_size,
-        backend=resolve_backend(backend), precision=precision,
-    )  # fmt: skip
+    settings = _settings(settings, options, labelled=y is not None)
     images = _images(x, y, indices)
     found: dict[int, Certificate] = {}
 
@@ -79,6 +68,18 @@ def certify(
 
     certify_images(model, images, settings, emit=emit)
     return Certificates.of([found[position] for position in range(len(images))], settings)
+
+
+def _settings(
+    settings: CertifySettings | None, options: Mapping[str, Any], *, labelled: bool
+) -> CertifySettings:
+    if settings is None:
+        given = {key: value for key, value in options.items() if value is not None}
+        settings = settings_from(CertifySettings, given, where="certify")
+    elif options:
+        raise InputError(f"certify: give settings or '{next(iter(options))}' by name, not both")
+    backend = resolve_backend(settings.backend)
+    return replace(settings, evaluation=settings.evaluation and labelled, backend=backend)
 
 
 def predict(
@@ -153,7 +154,7 @@ class _Course:
 
     def __init__(self, position: int, image: Image, settings: CertifySettings, *, rule: Rule) -> None:
         self.position, self.image, self.settings, self.rule = position, image, settings, rule
-        self.picking = settings.picks_class
+        self.picking = picks_class(settings)
         self.target: int | None = None if self.picking else image.label
         self.looks, self.look = rule.looks, 0
         self.draws, self.hits, self.outstanding, self.seconds = 0, 0, 0, 0.0

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from wassermix.certify.files import Labelled
-from wassermix.certify.rules import Rule, rule_for
+from wassermix.certify.rule import Rule, picks_class, rule_for
 from wassermix.certify.settings import BLOCK, CertifySettings
 from wassermix.certify.votes import NoiseBlock, Voter, resolve_backend, voting
 from wassermix.core.classifier import Classifier
-from wassermix.core.samples import evenly_spaced
+from wassermix.core.samples import LabelledSamples, evenly_spaced
 
 __all__ = ["CostEstimate", "estimate_cost", "simulate_draws"]
 
@@ -39,7 +38,7 @@ class CostEstimate:
 
 def estimate_cost(
     model: Classifier,
-    split: Labelled,
+    split: LabelledSamples,
     indices: Sequence[int],
     *,
     settings: CertifySettings,
@@ -54,7 +53,7 @@ def estimate_cost(
     settings = settings.with_backend(resolve_backend(settings.backend))
     chosen = [indices[position] for position in evenly_spaced(len(indices), min(pilots, len(indices)))]
     rates, speed = _pilot(model, split, chosen, settings=settings, seconds=seconds)
-    picks = settings.n0 if settings.picks_class else 0
+    picks = settings.n0 if picks_class(settings) else 0
     draws = simulate_draws(rule_for(settings), np.repeat(rates, 8), seed=settings.seed).mean()
     per_image = picks + float(draws)
     most = (picks + settings.n) * len(indices)
@@ -75,7 +74,12 @@ def simulate_draws(rule: Rule, rates: np.ndarray, *, seed: int = 0) -> np.ndarra
 
 
 def _pilot(
-    model: Classifier, split: Labelled, chosen: Sequence[int], *, settings: CertifySettings, seconds: float
+    model: Classifier,
+    split: LabelledSamples,
+    chosen: Sequence[int],
+    *,
+    settings: CertifySettings,
+    seconds: float,
 ) -> tuple[np.ndarray, float]:
     """Hit rates of as many of the chosen images as the time allows (one at least), and passes per second."""
     rates, passed = [], 0
@@ -85,7 +89,7 @@ def _pilot(
         started = time.perf_counter()
         for index in chosen:
             classes = _classes(votes, split.get(torch.tensor([index]))[0], index, settings=settings)
-            target = int(split.y[index]) if not settings.picks_class else int(np.bincount(classes).argmax())
+            target = int(split.y[index]) if not picks_class(settings) else int(np.bincount(classes).argmax())
             rates.append(float(np.mean(classes == target)))
             passed += len(classes)
             if time.perf_counter() - started > seconds:

@@ -16,10 +16,11 @@ import numpy.typing as npt
 from scipy import special
 
 from wassermix.certify.bounds import clopper_pearson_lower, time_uniform_lower
+from wassermix.certify.rule import picks_class, rule_for
 from wassermix.core.intervals import compare_paired
 
 if TYPE_CHECKING:
-    from wassermix.certify.certificates import Certificates
+    from wassermix.certify.result import Certificates
 
 __all__ = ["LEVELS", "ShareAbove", "crossing", "distribution", "label_probabilities", "plain"]
 
@@ -81,7 +82,7 @@ def label_probabilities(certificates: Certificates) -> tuple[Floats, Floats, Flo
     assert draws is not None, "a log of others has no counts"
     assert hits is not None, "a log of others has no counts"
     k, n = hits.numpy().astype(np.float64), draws.numpy().astype(np.float64)
-    bound = clopper_pearson_lower if s.mode == "fixed" else time_uniform_lower
+    bound = clopper_pearson_lower if len(rule_for(s).looks) == 1 else time_uniform_lower
     low, other_low = (np.asarray(bound(count, n, s.alpha), dtype=np.float64) for count in (k, n - k))
     wrong = _counted_another(certificates)
     return np.where(wrong, 0.0, k / n), np.where(wrong, 0.0, low), 1 - np.where(wrong, low, other_low)
@@ -91,7 +92,7 @@ def _counted_another(certificates: Certificates) -> npt.NDArray[np.bool_]:
     """Where the counts are those of a class that is not the label."""
     s, label = certificates.settings, certificates.label
     assert label is not None, "the label's probability needs labels"
-    if s is not None and not s.picks_class:
+    if s is not None and not picks_class(s):
         return np.zeros(len(label), dtype=bool)
     predicted = certificates.predicted.numpy()
     return np.asarray((predicted >= 0) & (predicted != label.numpy()), dtype=bool)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from wassermix.core.errors import InputError
+from wassermix.core.settings import as_record, from_record, setting
 
-__all__ = ["BLOCK", "Backend", "CertifySettings", "Mode", "Precision", "default_radii"]
+__all__ = ["BLOCK", "Backend", "CertifySettings", "Precision", "default_radii"]
 
 BLOCK = 128
 """Noise draws in one seeded block."""
 
-Mode = Literal["fixed", "grid", "tolerance"]
 Backend = Literal["eager", "compile", "auto"]
 Precision = Literal["float32", "float64", "bfloat16"]
 
 _FIELD_GRIDS = {0.25: 0.75, 0.5: 1.75, 1.0: 2.5}
+_REQUIRED = ("sigma", "mode", "n", "alpha")
+"""What a file must say: a certificate does not borrow these from a default."""
 
 
 def default_radii(sigma: float) -> tuple[float, ...]:
@@ -28,29 +30,34 @@ def default_radii(sigma: float) -> tuple[float, ...]:
     return tuple(0.5 * i * sigma for i in range(7))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CertifySettings:
-    """How to certify: mode, noise, budget, level, and what runs the model.
+    """How to certify: rule, noise, budget, level, and what runs the model.
 
-    ``mode`` is ``fixed`` (Cohen's procedure: ``n0`` draws pick the class, ``n`` fresh ones bound it),
-    ``grid`` (stops as soon as all ``radii`` are proved or hopeless) or ``tolerance`` (stops when the
-    radius is known to within ``tolerance``). ``evaluation`` lets ``grid`` and ``tolerance`` count the
-    known label instead of spending draws on picking a class; a prediction of another class then shows
-    as an abstention. ``alpha`` is the probability that an image's certificate is false.
+    ``mode`` is the name of a rule: ``fixed`` (Cohen's procedure: ``n0`` draws pick the class, ``n`` fresh
+    ones bound it), ``grid`` (stops as soon as all ``radii`` are proved or hopeless), ``tolerance`` (stops
+    when the radius is known to within ``tolerance``), or another's own. ``evaluation`` lets rules other
+    than ``fixed`` count the known label instead of spending draws on picking a class; a prediction of
+    another class then shows as an abstention. ``alpha`` is the probability that an image's certificate is
+    false.
     """
 
-    sigma: float
-    mode: Mode = "fixed"
-    n0: int = 100
-    n: int = 100_000
-    alpha: float = 0.001
-    radii: tuple[float, ...] = ()
-    tolerance: float = 0.0
-    seed: int = 0
-    evaluation: bool = True
-    batch_size: int = 256
-    backend: Backend = "eager"
-    precision: Precision = "float32"
+    sigma: float = setting(help="the noise; by default the run's own", identity=False, from_run=True)
+    mode: str = setting("fixed", "fixed: the field's own; grid, tolerance: fewer draws")
+    n0: int = setting(100, "draws that pick the class")
+    n: int = setting(100_000, "noise draws for each image (at most, where the mode stops early)")
+    alpha: float = setting(0.001, "probability that an image's certificate is false")
+    radii: tuple[float, ...] = setting((), "radii of the table and the grid, with commas", identity=False)
+    tolerance: float = setting(0.0, "tolerance mode: width of radius; 0 is sigma/10")
+    seed: int = setting(0, "seed of the noise", identity=False)
+    evaluation: bool = setting(
+        True, "count the votes of the known label; else the class is picked first", hidden=True
+    )
+    batch_size: int = setting(
+        256, f"noisy copies in one forward, a multiple of {BLOCK}", identity=False, hidden=True
+    )
+    backend: Backend = setting("eager", "what runs the model", identity=False)
+    precision: Precision = setting("float32", "bfloat16 certifies another classifier")
 
     def __post_init__(self) -> None:
         _check(self)
@@ -59,14 +66,9 @@ class CertifySettings:
         object.__setattr__(self, "tolerance", float(self.tolerance) or 0.1 * self.sigma)
 
     @property
-    def picks_class(self) -> bool:
-        """Whether ``n0`` separate draws pick the class first."""
-        return self.mode == "fixed" or not self.evaluation
-
-    @property
     def name(self) -> str:
-        """The file name that design gives to such a certification."""
-        return f"{self.mode}-s{self.sigma:g}-n{self.n}"
+        """The file name of such a certification, unless another is given."""
+        return f"{self.mode.replace(':', '.')}-s{self.sigma:g}-n{self.n}"
 
     def with_backend(self, backend: Backend) -> CertifySettings:
         """The same settings with the backend that was really used."""
@@ -74,23 +76,20 @@ class CertifySettings:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {**asdict(self), "radii": list(self.radii)}
+        return as_record(self)
 
     @staticmethod
-    def from_dict(values: dict[str, Any]) -> CertifySettings:
+    def from_dict(values: Mapping[str, Any]) -> CertifySettings:
         """Back from :meth:`as_dict`; other keys are passed over, so a whole summary works too."""
-        names = CertifySettings.__dataclass_fields__
-        missing = {"sigma", "mode", "n", "alpha"} - values.keys()
+        missing = [key for key in _REQUIRED if values.get(key) is None]
         if missing:
             raise InputError(f"a certification's parameters lack {', '.join(sorted(missing))}")
-        chosen = {key: value for key, value in values.items() if key in names}
-        return CertifySettings(**{**chosen, "radii": tuple(values.get("radii", ()))})
+        return from_record(CertifySettings, values)
 
 
 def _check(settings: CertifySettings) -> None:
     """Raise an :class:`InputError` that names the first setting that cannot be meant."""
     s = settings
-    _choose("mode", s.mode, get_args(Mode))
     _choose("backend", s.backend, get_args(Backend))
     _choose("precision", s.precision, get_args(Precision))
     _demand(math.isfinite(s.sigma) and s.sigma > 0, "sigma", s.sigma, "a positive number")

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wassermix.certify.certificates import Certificate, Certificates
-from wassermix.certify.record import read_rows
-from wassermix.certify.rules import Rule, rule_for
+from wassermix.certify.result import Certificate, Certificates
+from wassermix.certify.rows import COLUMNS, read_columns
+from wassermix.certify.rule import Rule, picks_class, rule_for
 from wassermix.certify.settings import CertifySettings
 from wassermix.core.errors import InputError
-from wassermix.core.files import read_json
 
 __all__ = ["Verification", "find_certifications", "verify_file"]
 
 ROUNDING = 1e-9
 """Two platforms' special functions may differ by this share of a radius, or this much below 1."""
+
+ADDED = ("p_a",)
+"""Parts of a summary that the files of earlier versions do not have."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +59,25 @@ def verify_file(path: Path) -> Verification:
         raise InputError(
             f"'{table}' has no '{summary.name}' beside it, so it is not finished; resume it first"
         )
-    stored = read_json(summary)
-    settings = CertifySettings.from_dict(stored)
-    rule, rows = rule_for(settings), read_rows(table)
-    problems = [(row.index, _problem(row, settings, rule)) for row in rows.values()]
-    problems += _flag_problems(table, rows)
+    found = Certificates.read(table)
+    settings, columns = found.settings, read_columns(table)
+    lacking = [name for name in COLUMNS if name not in columns]
+    if settings is None or lacking:
+        raise InputError(
+            f"'{table}' lacks the column {lacking[0]}; it is another program's log, which can be reported "
+            "but not verified: only counts can be checked"
+        )
+    rule = rule_for(settings)
+    problems = [(row.index, _problem(row, settings, rule)) for row in _rows(found, columns)]
+    problems += _flag_problems(found)
     failures = [(index, problem) for index, problem in problems if problem is not None]
-    failures += [(-1, problem) for problem in _summary_problems(rows, settings, stored)]
-    return Verification(table, len(rows), tuple(failures))
+    failures += [(-1, problem) for problem in _summary_problems(found)]
+    return Verification(table, len(found), tuple(failures))
+
+
+def _rows(found: Certificates, columns: dict[str, list[str]]) -> Iterator[Certificate]:
+    """The rows with the mode that each of them names."""
+    return (replace(row, mode=mode) for row, mode in zip(found, columns["mode"]))
 
 
 def _problem(row: Certificate, settings: CertifySettings, rule: Rule) -> str | None:
@@ -79,35 +92,35 @@ def _problem(row: Certificate, settings: CertifySettings, rule: Rule) -> str | N
         return None if silent else "its counts prove nothing, yet it claims a class"
     if row.predicted < 0:
         return f"its counts prove radius {proved:.6g}, yet it abstains"
-    if not settings.picks_class and row.predicted != row.label:
+    if not picks_class(settings) and row.predicted != row.label:
         return f"it claims class {row.predicted}, but its draws were counted for its label {row.label}"
     if not _close(row.radius, proved):
         return f"it claims radius {row.radius:.6g}; its counts prove {proved:.6g}"
     return None
 
 
-def _flag_problems(table: Path, rows: dict[int, Certificate]) -> list[tuple[int, str | None]]:
+def _flag_problems(found: Certificates) -> list[tuple[int, str | None]]:
     """Where the column ``correct`` says other than class and label do."""
-    cells = [line.split("\t") for line in table.read_text(encoding="utf-8").split("\n")[1:-1]]
-    flags = {int(row[0]): row[4] for row in cells}
-    wrong = [index for index, row in rows.items() if flags[index] != str(int(row.correct))]
+    assert found.correct is not None
     return [
-        (index, f"its column correct is {flags[index]}, which class and label contradict") for index in wrong
+        (row.index, f"its column correct is {int(said)}, which class and label contradict")
+        for row, said in zip(found, found.correct)
+        if bool(said) != row.correct
     ]
 
 
-def _summary_problems(
-    rows: dict[int, Certificate], settings: CertifySettings, stored: dict[str, Any]
-) -> list[str]:
+def _summary_problems(found: Certificates) -> list[str]:
     """Where the summary says other than the one that the rows give, its time aside."""
-    if not rows or any(row.label is None for row in rows.values()):
-        return [f"of {len(rows)} rows some have no label, or there are none; nothing can be summed up"]
-    found = Certificates.of(list(rows.values()), settings).summary()
+    assert found.settings is not None
+    assert found.label is not None
+    if bool((found.label < 0).any()):
+        return ["some rows have no label; nothing can be summed up"]
+    given = Certificates.of(list(found), found.settings).summary()
     return [
-        f"the summary's {name} is {said!r}, its rows give {given!r}"
-        for key, value in found.items()
-        if key != "seconds"
-        for name, said, given in _differences(key, stored.get(key), value)
+        f"the summary's {name} is {said!r}, its rows give {value!r}"
+        for key, whole in given.items()
+        if key != "seconds" and (key in found.about or key not in ADDED)
+        for name, said, value in _differences(key, found.about.get(key), whole)
     ]
 
 

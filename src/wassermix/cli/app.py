@@ -15,6 +15,8 @@ from typing import Annotated, Any
 import typer
 
 from wassermix import __version__
+from wassermix.certify.settings import CertifySettings
+from wassermix.cli.common import JobOptions, TargetOptions
 from wassermix.cli.options import command_with
 from wassermix.cli.processes import relaunched, split_processes
 from wassermix.core.errors import InputError
@@ -55,15 +57,9 @@ WeightsFile = Annotated[
 ]
 SplitName = Annotated[str, typer.Option("--split", help="test, or holdout for choosing settings")]
 DataName = Annotated[str | None, typer.Option("--data", help="the data for --model: a name or a path")]
+Given = dict[str, Any]
+"""The options of a settings class that the user gave, or that have a default."""
 DryRun = Annotated[bool, typer.Option("--dry-run", help="measure briefly, say what it would cost, and stop")]
-
-
-class Mode(StrEnum):
-    """How to certify."""
-
-    fixed = "fixed"
-    grid = "grid"
-    tolerance = "tolerance"
 
 
 class Norm(StrEnum):
@@ -78,22 +74,6 @@ class Loss(StrEnum):
 
     ce = "ce"
     margin = "margin"
-
-
-class Backend(StrEnum):
-    """What runs the model while it is certified."""
-
-    eager = "eager"
-    compile = "compile"
-    auto = "auto"
-
-
-class Precision(StrEnum):
-    """The arithmetic of the certified classifier."""
-
-    float32 = "float32"
-    float64 = "float64"
-    bfloat16 = "bfloat16"
 
 
 def _version(wanted: bool) -> None:
@@ -147,69 +127,34 @@ def train(
 
 
 @app.command()
+@command_with(CertifySettings, TargetOptions, JobOptions)
 def certify(
     runs: Annotated[
         list[Path], typer.Argument(help="a run directory; several are certified as one, their mean")
     ],
-    mode: Annotated[
-        Mode, typer.Option(help="fixed: the field's own; grid, tolerance: fewer draws")
-    ] = Mode.fixed,
-    n: Annotated[
-        int, typer.Option(help="noise draws an image (at most, where the mode stops early)")
-    ] = 100_000,
-    n0: Annotated[int, typer.Option(help="draws that pick the class")] = 100,
-    alpha: Annotated[float, typer.Option(help="chance of a false certificate, an image")] = 0.001,
     images: Images = "500",
-    sigma: Annotated[float | None, typer.Option(help="the noise; by default the run's own")] = None,
-    radii: Annotated[str | None, typer.Option(help="comma-separated radii of the table and the grid")] = None,
-    tolerance: Annotated[float, typer.Option(help="tolerance mode: width of radius; 0 is sigma/10")] = 0.0,
-    split: SplitName = "test",
     deployment: Annotated[
         bool, typer.Option("--deployment", help="do not use the labels to pick the class")
     ] = False,
-    backend: Annotated[Backend, typer.Option(help="what runs the model")] = Backend.eager,
-    precision: Annotated[
-        Precision, typer.Option(help="bfloat16 certifies another classifier")
-    ] = Precision.float32,
-    name: Name = None,
-    seed: Seed = 0,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    dry_run: DryRun = False,
-    model: ModelFile = None,
-    weights: WeightsFile = None,
-    data: DataName = None,
     last: Annotated[
         bool, typer.Option("--last", help="of a run with averaged weights, those of the last update")
     ] = False,
     consensus: Annotated[
         int, typer.Option(help="several runs: ask the others only where the first so many disagree")
     ] = 0,
+    *,
+    certify_settings: Given,
+    target_options: Given,
+    job_options: Given,
 ) -> None:
     """Certify by randomized smoothing: how far each prediction provably holds."""
-    from wassermix.certify import CertifySettings
-    from wassermix.cli.certify import noise_for, parse_radii, run_certify
+    from wassermix.cli.certify import run_certify
     from wassermix.cli.target import as_one, load_target
 
-    run = as_one(runs, consensus=consensus, overwrite=overwrite)
-    target = load_target(run, model=model, weights=weights, data=data, split=split, last=last)
-    settings = CertifySettings(
-        sigma=noise_for(target, sigma),
-        mode=mode.value,
-        n=n,
-        n0=n0,
-        alpha=alpha,
-        radii=parse_radii(radii),
-        tolerance=tolerance,
-        seed=seed,
-        evaluation=not deployment,
-        backend=backend.value,
-        precision=precision.value,
-    )
-    name = name or (f"{settings.name}-last" if last else None)
-    run_certify(
-        target, settings, images=images, name=name, resume=resume, overwrite=overwrite, dry_run=dry_run
-    )
+    run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"])
+    target = load_target(run, **target_options, last=last)
+    given = {**certify_settings, "evaluation": not deployment}
+    run_certify(target, given, images=images, suffix="-last" if last else "", **job_options)
 
 
 @app.command()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rich.table import Table
 
 from wassermix.certify import Certificates, CertifySettings, certify_to_files, estimate_cost
 from wassermix.cli.console import console, counted, say
 from wassermix.cli.target import Target, sample_indices
 from wassermix.core.errors import InputError
+from wassermix.core.settings import settings_from
 from wassermix.engine import distributed
 
-__all__ = ["noise_for", "parse_radii", "run_certify"]
+__all__ = ["noise_for", "run_certify"]
 
 
 def noise_for(target: Target, sigma: float | None) -> float:
@@ -24,26 +28,25 @@ def noise_for(target: Target, sigma: float | None) -> float:
     return target.sigma
 
 
-def parse_radii(text: str | None) -> tuple[float, ...]:
-    """``0,0.5,1`` as numbers; nothing means the radii that the field shows for this sigma."""
-    try:
-        return tuple(float(word) for word in text.split(",")) if text else ()
-    except ValueError as error:
-        raise InputError(f"--radii is '{text}'; expected numbers with commas, such as 0,0.5,1") from error
-
-
 def run_certify(
     target: Target,
-    settings: CertifySettings,
+    given: Mapping[str, Any],
     *,
     images: str,
     name: str | None = None,
+    suffix: str = "",
     resume: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
 ) -> None:
-    """Certify, print the table, and say what was spent and what may be said of the whole set."""
+    """Certify, print the table, and say what was spent and what may be said of the whole set.
+
+    ``given`` are settings by name; the noise is the run's own where it is not among them. ``suffix`` is
+    put behind the output's name where that is made from the settings.
+    """
     indices = sample_indices(target, images)
+    values = {**given, "sigma": noise_for(target, given.get("sigma"))}
+    settings = settings_from(CertifySettings, values, where="certify")
     if dry_run:
         cost = estimate_cost(target.model, target.split, indices, settings=settings)
         say(
@@ -56,19 +59,19 @@ def run_certify(
             target.model,
             target.split,
             indices,
-            out=target.folder / "certify",
-            name=name,
             settings=settings,
+            out=target.folder / "certify",
+            name=name or settings.name + suffix,
+            about=target.about(),
             resume=resume,
             overwrite=overwrite,
-            about=target.about(),
             progress=progress,
         )
         if distributed.rank() == 0:
-            _print(certificates, target)
+            _print(certificates)
 
 
-def _print(certificates: Certificates, target: Target) -> None:
+def _print(certificates: Certificates) -> None:
     summary = certificates.summary()
     title = f"certified accuracy, {summary['mode']}, sigma {summary['sigma']:g}, {summary['images']} images"
     if summary["precision"] != "float32":
@@ -83,7 +86,7 @@ def _print(certificates: Certificates, target: Target) -> None:
         say(_sureness(summary["p_a"]))
     draws = summary["draws"]
     fewer = f"; {summary['saving']:.1f}x fewer than mode fixed takes" if summary["saving"] >= 1.05 else ""
-    say(f"draws an image: mean {draws['mean']:.0f}, median {draws['median']:.0f}{fewer}")
+    say(f"draws per image: mean {draws['mean']:.0f}, median {draws['median']:.0f}{fewer}")
     say(summary["statement"])
 
 

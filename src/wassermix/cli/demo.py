@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from wassermix.certify import CertifySettings
 from wassermix.cli.attack import AttackSettings, run_attack
 from wassermix.cli.audit import AuditSettings, run_audit
-from wassermix.cli.certify import noise_for, run_certify
+from wassermix.cli.certify import run_certify
 from wassermix.cli.console import say
 from wassermix.cli.report import run_report
 from wassermix.cli.target import load_target
@@ -39,8 +38,7 @@ def run_demo(out: Path, *, overwrite: bool) -> None:
     for folder in folders:
         target = load_target(folder)
         run_attack(target, ATTACK, resume=not overwrite, overwrite=overwrite)
-        settings = CertifySettings(sigma=noise_for(target, None), n=DRAWS)
-        run_certify(target, settings, images=IMAGES, resume=not overwrite, overwrite=overwrite)
+        run_certify(target, {"n": DRAWS}, images=IMAGES, resume=not overwrite, overwrite=overwrite)
         run_audit(target, AuditSettings(), resume=not overwrite, overwrite=overwrite)
     say(load_target(folders[0]).data.note)
     run_report(folders, out / "report.html")

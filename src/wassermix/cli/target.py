@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from wassermix.cli.console import counted, say
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
@@ -47,10 +49,12 @@ def load_target(
     data: str | None = None,
     split: str = "test",
     last: bool = False,
+    trust: bool = False,
 ) -> Target:
     """The target of an evaluation; with ``model`` the folder ``run`` need not be a run directory.
 
-    ``last`` takes the weights of the last update where a run averages them.
+    ``last`` takes the weights of the last update where a run averages them. A run whose config names code
+    to import is refused unless ``trust`` says that it may.
     """
     if model is not None:
         if data is None:
@@ -64,6 +68,7 @@ def load_target(
         )
         return Target(run, foreign, dataset, _split(dataset, split), split, None)
     directory = RunDir(run)
+    _require_trust(run, trust=trust)
     config = directory.config()
     with counted("downloading") as downloading:
         dataset = load_dataset(config, downloading)
@@ -96,6 +101,20 @@ def sample_indices(target: Target, images: str) -> list[int]:
     if images != "all" and not (images.isdigit() and int(images) > 0):
         raise InputError(f"--images is '{images}'; expected a positive whole number or 'all'")
     return evenly_spaced(total, None if images == "all" else int(images))
+
+
+def _require_trust(run: Path, *, trust: bool) -> None:
+    """Refuse a run whose model is ``package.module:Class`` before anything is imported."""
+    try:
+        raw = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+        name = str(raw["model"]["name"])
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError):
+        return  # what is wrong with the file is said where it is read
+    if ":" in name and not trust:
+        raise InputError(
+            f"the run's model is '{name}': building it would import and run that code; "
+            "add --trust if you trust where the run comes from"
+        )
 
 
 def _split(data: Dataset, name: str) -> Split:

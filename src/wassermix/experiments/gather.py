@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import wassermix
-from wassermix.certify import read_log
+from wassermix.certify import Certificates
 from wassermix.core.files import read_json
 from wassermix.experiments.runner import run_folder
 from wassermix.experiments.table import Table
@@ -64,7 +64,7 @@ def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
 
 
 def _certified_run(log: Path) -> dict[str, Any]:
-    summary, rows = read_json(log.with_suffix(".json")), read_log(log)
+    summary, rows = read_json(log.with_suffix(".json")), Certificates.read(log)
     assert rows.correct is not None  # our own files always say
     radius = (rows.radius * rows.correct).tolist()
     kept = {key: summary.get(key) for key in ("certified", "acr", "p_a")}  # early files have no p_a

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from wassermix.attacks import Attack, make_attack
 from wassermix.certify import CertifySettings
 from wassermix.core.errors import InputError
+from wassermix.core.settings import options_of, settings_from
 from wassermix.engine.settings import Config, build_config
 from wassermix.recipes import load_recipe
 
@@ -26,21 +27,31 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class CertifyPlan(_Strict):
-    """The certification that each row gets; :meth:`settings` is the same for running and for reading it."""
+class CertifyPlan(BaseModel):
+    """The certification that each row gets: any of :class:`CertifySettings`, and how many images.
 
-    mode: Literal["fixed", "grid", "tolerance"] = "fixed"
-    n: int = 2000
-    n0: int = 100
-    alpha: float = 0.001
+    :meth:`settings` is the same for running and for reading it.
+    """
+
+    model_config = ConfigDict(extra="allow")
     images: int = 500
-    radii: tuple[float, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, values: Any) -> Any:
+        """Every setting with its default, so that a gathered table says them all."""
+        defaults = {o.name: o.default for o in options_of(CertifySettings) if o.name != "sigma"}
+        return {**defaults, **values} if isinstance(values, dict) else values
+
+    @model_validator(mode="after")
+    def _check(self) -> CertifyPlan:
+        self.settings(1.0)
+        return self
 
     def settings(self, sigma: float) -> CertifySettings:
         """How to certify a model that was trained with noise ``sigma``."""
-        return CertifySettings(
-            sigma=sigma, mode=self.mode, n=self.n, n0=self.n0, alpha=self.alpha, radii=self.radii
-        )
+        values = {**(self.model_extra or {}), "sigma": sigma}
+        return settings_from(CertifySettings, values, where="certify")
 
 
 class AttackPlan(_Strict):

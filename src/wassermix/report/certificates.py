@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wassermix.certify import read_log
+from wassermix.certify import Certificates
 from wassermix.core.errors import InputError
 from wassermix.core.files import read_json
 from wassermix.core.intervals import Share
@@ -58,7 +58,7 @@ def bare_log(path: Path) -> CertifiedSet:
 
 def read_rows(path: Path) -> Rows:
     """A tab-separated log as arrays; without labels there is nothing that a report could count."""
-    log = read_log(path)
+    log = Certificates.read(path)
     assert log.label is not None, "a log read from a file has its label column"
     assert log.correct is not None, "a log read from a file has its correct column"
     return Rows(log.index.numpy(), log.label.numpy(), log.radius.numpy(), log.correct.numpy())

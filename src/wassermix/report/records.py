@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wassermix.certify.rule import protocol_of
 from wassermix.core.intervals import Share, share_of
 
 __all__ = ["Attacked", "Audited", "CertifiedSet", "Check", "PairCurve", "Rows", "RunRecord"]
@@ -76,9 +77,7 @@ class CertifiedSet:
     @property
     def protocol(self) -> tuple[tuple[str, Any], ...]:
         """What must agree before two tables may stand side by side."""
-        keys = ["mode", "n0", "n", "alpha", "precision"]
-        keys += {"tolerance": ["tolerance", "evaluation"], "grid": ["evaluation"]}.get(str(self.mode), [])
-        return tuple((key, self.parameters.get(key)) for key in keys)
+        return protocol_of(self.parameters)
 
     @property
     def mode(self) -> object:

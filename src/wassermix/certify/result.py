@@ -1,9 +1,10 @@
-"""Certificates and what follows from a set of them: certified accuracy with intervals, the average radius."""
+"""Certificates of a set of images: certified accuracy with intervals, the average radius, and their file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,34 +13,15 @@ from torch import Tensor
 
 from wassermix.certify.bounds import false_certificates
 from wassermix.certify.pa import distribution, plain
+from wassermix.certify.registry import RULES
+from wassermix.certify.rows import Certificate, read_columns, rows_text, seconds_of
+from wassermix.certify.rule import picks_class, protocol_of, rule_for
 from wassermix.certify.settings import CertifySettings, default_radii
 from wassermix.core.errors import InputError
+from wassermix.core.files import read_json, write_json
 from wassermix.core.intervals import exact_interval, wilson_interval
 
 __all__ = ["Certificate", "Certificates", "CertifiedAccuracy"]
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What is proved about one image: the smoothed classifier says ``predicted`` within ``radius`` (l2).
-
-    ``predicted`` is -1 where nothing is proved (abstained, or in evaluation mode not the label). The
-    certificate follows from ``draws``, ``hits`` and ``mode`` alone.
-    """
-
-    index: int
-    label: int | None
-    predicted: int
-    radius: float
-    draws: int
-    hits: int
-    mode: str
-    seconds: float = 0.0
-
-    @property
-    def correct(self) -> bool:
-        """Whether the proved class is the label."""
-        return self.label is not None and self.predicted == self.label
 
 
 @dataclass(frozen=True)
@@ -56,11 +38,12 @@ class CertifiedAccuracy:
 
 @dataclass(frozen=True)
 class Certificates:
-    """The certificates of a set of images, one row an image.
+    """The certificates of a set of images, one row per image.
 
     Tensors of shape (n,): ``index``, ``predicted``, ``radius`` (float64); ``label`` and ``correct``
     where labels are known; ``draws``, ``hits`` and ``seconds`` where recorded (the logs of others
-    lack them, and their ``settings``).
+    lack them, and their ``settings``). ``about`` is what the file says beside: the model's fingerprint,
+    data, split, the selection of images.
     """
 
     index: Tensor
@@ -72,9 +55,12 @@ class Certificates:
     hits: Tensor | None = None
     seconds: Tensor | None = None
     settings: CertifySettings | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @staticmethod
-    def of(rows: Sequence[Certificate], settings: CertifySettings) -> Certificates:
+    def of(
+        rows: Sequence[Certificate], settings: CertifySettings, about: Mapping[str, Any] | None = None
+    ) -> Certificates:
         """Gather single certificates, in the order given."""
         labels = [row.label for row in rows]
         known = bool(rows) and all(label is not None for label in labels)
@@ -88,7 +74,44 @@ class Certificates:
             hits=torch.tensor([row.hits for row in rows], dtype=torch.int64),
             seconds=torch.tensor([row.seconds for row in rows], dtype=torch.float64),
             settings=settings,
+            about=about or {},
         )
+
+    @staticmethod
+    def read(path: Path) -> Certificates:
+        """The certificates of ``NAME.tsv`` with what ``NAME.json`` beside it says; either may be named.
+
+        A log of another's program will do: where draws and hits, or the parameters beside the file, are
+        missing, so are they in the result. Published logs print radii to three digits, so at a radius of
+        a grid they are slightly generous.
+        """
+        table, beside = (
+            path.with_suffix(".tsv") if path.suffix == ".json" else path,
+            path.with_suffix(".json"),
+        )
+        columns, record = read_columns(table), read_json(beside) if beside.exists() else None
+        if record is not None and not isinstance(record, dict):
+            raise InputError(f"'{beside}' holds no parameters; expected a JSON object as certify writes it")
+        numbers = {name: _numbers(table, columns, name) for name in ("draws", "hits") if name in columns}
+        return Certificates(
+            index=_numbers(table, columns, "idx"),
+            label=_numbers(table, columns, "label"),
+            predicted=_numbers(table, columns, "predict"),
+            radius=_numbers(table, columns, "radius", torch.float64),
+            correct=_numbers(table, columns, "correct").bool(),
+            seconds=_seconds(columns.get("time")),
+            settings=None if record is None else CertifySettings.from_dict(record),
+            about=record or {},
+            **numbers,
+        )
+
+    def writers(self) -> dict[str, Callable[[Path], object]]:
+        """How the two files are written: the log, and the summary with all parameters."""
+        record = {**self.about, **self.summary()}
+        return {
+            ".tsv": lambda path: path.write_text(rows_text(self), encoding="utf-8"),
+            ".json": lambda path: write_json(path, record),
+        }
 
     def __len__(self) -> int:
         return len(self.index)
@@ -125,10 +148,26 @@ class Certificates:
         return [_accuracy(r, count, len(right)) for r, count in zip(chosen, counts)]
 
     @property
+    def has_acr(self) -> bool:
+        """Whether radii may be averaged: they may not where the rule rounds them down to a grid.
+
+        A rule that only a file names (``package.module:Class``) is not imported to find out.
+        """
+        if self.settings is None:
+            return True
+        return not RULES.is_own(self.settings.mode) and not rule_for(self.settings).rounds_down
+
+    @property
+    def protocol(self) -> tuple[tuple[str, Any], ...]:
+        """What must agree before two tables may stand side by side; empty for logs that do not tell."""
+        return () if self.settings is None else protocol_of(self.settings.as_dict())
+
+    @property
     def acr(self) -> float:
         """The average certified radius ``mean(radius * correct)``; not of a grid, which rounds radii down."""
-        if self.settings is not None and self.settings.mode == "grid":
-            raise InputError("mode 'grid' has no average certified radius; use 'fixed' or 'tolerance'")
+        if not self.has_acr:
+            mode = self.settings.mode if self.settings is not None else "unknown"
+            raise InputError(f"mode '{mode}' has no average certified radius; use 'fixed' or 'tolerance'")
         return float(np.mean(self.radius.numpy() * self._right()))
 
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
@@ -145,12 +184,12 @@ class Certificates:
         assert s is not None, "a log of others has no summary of its own"
         assert draws is not None, "a log of others has no draws"
         mean, median = float(np.mean(draws.numpy())), float(np.median(draws.numpy()))
-        spent = mean + (s.n0 if s.picks_class else 0)
+        spent = mean + (s.n0 if picks_class(s) else 0)
         return {
             **s.as_dict(),
             "images": len(self),
             "certified": [_plain(row) for row in self.certified_accuracy()] if known else [],
-            "acr": self.acr if known and s.mode != "grid" else None,
+            "acr": self.acr if known and self.has_acr else None,
             "p_a": plain(distribution(self)) if known and len(self) else [],
             "abstained": int((self.predicted < 0).sum()),
             "draws": {"mean": mean, "median": median, "total": int(draws.sum())},
@@ -178,7 +217,7 @@ class Certificates:
         s = self.settings
         if radii is None:
             return s.radii if s is not None else default_radii(0.5)
-        off = [r for r in radii if s is not None and s.mode == "grid" and r not in s.radii]
+        off = [r for r in radii if s is not None and not self.has_acr and r not in s.radii]
         if off:
             grid = ", ".join(f"{r:g}" for r in s.radii) if s is not None else ""
             raise InputError(f"radius {off[0]:g} is not on the grid {grid} ; certify with it")
@@ -193,3 +232,20 @@ def _accuracy(radius: float, count: int, images: int) -> CertifiedAccuracy:
 def _plain(row: CertifiedAccuracy) -> dict[str, Any]:
     exact = exact_interval(row.count, row.images)
     return {**asdict(row), "exact_low": exact[0], "exact_high": exact[1]}
+
+
+def _numbers(
+    path: Path, columns: Mapping[str, Sequence[str]], name: str, dtype: torch.dtype = torch.int64
+) -> Tensor:
+    try:
+        return torch.tensor([float(cell) for cell in columns[name]], dtype=torch.float64).to(dtype)
+    except ValueError as error:
+        raise InputError(f"'{path}': column {name} holds something that is not a number ({error})") from error
+
+
+def _seconds(cells: Sequence[str] | None) -> Tensor | None:
+    """The column of times, where it is there and every cell is one."""
+    try:
+        return None if cells is None else torch.tensor([seconds_of(cell) for cell in cells]).double()
+    except ValueError:
+        return None

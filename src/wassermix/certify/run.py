@@ -1,0 +1,133 @@
+"""Certification to files: one row per image as it finishes, resumable to the image, shared by processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from wassermix.certify.certifier import Image, Progress, certify_images
+from wassermix.certify.result import Certificates
+from wassermix.certify.rows import HEADER, Certificate, certificate_of, row_of
+from wassermix.certify.settings import CertifySettings
+from wassermix.certify.votes import resolve_backend
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
+from wassermix.core.fingerprint import fingerprint, selection_fingerprint
+from wassermix.core.job import Job
+from wassermix.core.processes import place, together
+from wassermix.core.samples import LabelledSamples, evenly_spaced, require_finite
+
+__all__ = ["certify_to_files"]
+
+
+def certify_to_files(
+    model: Classifier,
+    split: LabelledSamples,
+    indices: Sequence[int],
+    *,
+    settings: CertifySettings,
+    out: Path,
+    name: str | None = None,
+    about: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Certificates:
+    """Certify ``indices`` of ``split`` into ``out/NAME.tsv`` and ``out/NAME.json``.
+
+    Each image's row is appended and flushed when it finishes; when all are there the file is rewritten
+    in the order of ``indices``, so a run that was killed and resumed, or shared among processes, ends
+    with the file of an undisturbed one (its time column aside). Where ``torch.distributed`` is
+    initialised (``torchrun``) each process takes every world-th image and appends to a part file of its
+    own, and rank 0 merges. ``about`` is put into the summary as it is: which data, which split.
+    ``progress`` counts the images of this process.
+    """
+    rank, world = place()
+    settings = settings.with_backend(resolve_backend(settings.backend))
+    parameters = {**(about or {}), **_parameters(model, split, indices, settings=settings)}
+    files = (".json", ".tsv")
+    job = Job(out, name or settings.name, parameters, files=files, log=".tsv", rank=rank, world=world)
+    with ExitStack() as stack:
+        together(lambda: stack.enter_context(job.begin(resume=resume, overwrite=overwrite)))
+        done = together(lambda: _rows(job, split, indices))
+        share = indices[rank::world]
+        images, tell = _waiting(split, share, done), _teller(share, done, progress)
+        together(lambda: certify_images(model, images, settings, emit=_appender(job, tell)))
+        rows = together(lambda: _rows(job, split, indices))
+        certificates = Certificates.of([rows[index] for index in indices], settings, parameters)
+        together(lambda: job.finish(certificates.writers()) if rank == 0 and not job.finished else None)
+    return certificates
+
+
+def _parameters(
+    model: Classifier, split: LabelledSamples, indices: Sequence[int], *, settings: CertifySettings
+) -> dict[str, Any]:
+    """What must be equal for rows to belong to one certification."""
+    total, images = len(split), len(indices)
+    if not images or len(set(indices)) != images or min(indices) < 0 or max(indices) >= total:
+        raise InputError(f"indices must be different numbers from 0 to {total - 1}, and at least one")
+    even = list(indices) == evenly_spaced(total, images)
+    return {
+        "version": version("wassermix"),
+        **settings.as_dict(),
+        "images": images,
+        "every": (total // images if total % images == 0 else total / images) if even else None,
+        "selection": selection_fingerprint(indices),
+        "model": fingerprint(model),
+    }
+
+
+def _rows(job: Job, split: LabelledSamples, indices: Sequence[int]) -> dict[int, Certificate]:
+    """All finished rows by index, whichever process wrote them."""
+    where = f"a line of '{job.path('.tsv')}'"
+    rows = [certificate_of(line, where) for line in job.lines() if line != HEADER]
+    wanted = set(indices)
+    for row in rows:
+        if row.index not in wanted or row.label != int(split.y[row.index]):
+            raise InputError(
+                f"'{job.path('.tsv')}' has a row for image {row.index} of other data; overwrite it"
+            )
+    return {row.index: row for row in rows}
+
+
+def _waiting(
+    split: LabelledSamples, share: Sequence[int], done: Mapping[int, Certificate]
+) -> Iterator[Image]:
+    """The images that have no row yet, read when their turn comes."""
+    for index in share:
+        if index not in done:
+            x = split.get(torch.tensor([index]))
+            require_finite(x, [index])
+            yield Image(x[0], index, int(split.y[index]))
+
+
+def _appender(job: Job, tell: Callable[[], None]) -> Callable[[int, Certificate], None]:
+    """Log each certificate as it comes; one process logs into the result file itself, with its header."""
+    if job.world == 1 and not job.own_lines():
+        job.append(HEADER)
+
+    def emit(_position: int, certificate: Certificate) -> None:
+        job.append(row_of(certificate))
+        tell()
+
+    return emit
+
+
+def _teller(
+    share: Sequence[int], done: Mapping[int, Certificate], progress: Progress | None
+) -> Callable[[], None]:
+    """A call for each image that finishes, counting on from those that had a row before."""
+    finished = sum(index in done for index in share)
+
+    def tell() -> None:
+        nonlocal finished
+        finished += 1
+        if progress is not None:
+            progress(finished, len(share))
+
+    return tell
