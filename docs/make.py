@@ -190,7 +190,25 @@ def overhead_table(record: dict[str, Any]) -> list[str]:
     return lines
 
 
-SPEED = {"training": speed_table, "augment": augment_table, "overhead": overhead_table}
+def update_table(record: dict[str, Any]) -> list[str]:
+    """Where an update spends its time, and what other ways of running it gain or lose."""
+    return [
+        f"`python -m benchmarks update`: processor time of LeNet on batches of {record['batch']}, one thread "
+        f"(torch {record['torch']}). Compiling and bfloat16 lose where the processor has no instructions "
+        "for them; noise and averaging are small beside the passes.",
+        "",
+        "| part | milliseconds |",
+        "|---|---|",
+        *(f"| {name} | {value:.2f} |" for name, value in record["milliseconds"].items()),
+    ]
+
+
+SPEED = {
+    "training": speed_table,
+    "augment": augment_table,
+    "overhead": overhead_table,
+    "update": update_table,
+}
 
 
 def demo_table() -> list[str]:
