@@ -1,8 +1,8 @@
 """Where an update of LeNet spends its time, and what other ways of running it would gain.
 
 Every number is processor time of one thread (a busy machine does not blur it), the lower quartile of several
-repetitions. Tried beside our loop: PyTorch's default memory layout, ``torch.compile``, bfloat16, the noise and
-the averaged weights alone, and the gradient of the inputs by the first convolution as one matrix product.
+repetitions. Tried beside our loop: PyTorch's default memory layout, ``torch.compile``, bfloat16, the noise
+and the averaged weights alone, and the gradient of the inputs by the first convolution as one matrix product.
 """
 
 from __future__ import annotations

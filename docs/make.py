@@ -15,6 +15,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from recipe import write_recommendation
 
 from wassermix.experiments import study_names, table_names, table_page
 
@@ -32,6 +33,7 @@ def main() -> None:
         collect(demo)
     draw_picture()
     draw_studies()
+    write_recommendation(RESULTS, DOCS)
     (DOCS / "results.md").write_text(results_page())
 
 

@@ -1,0 +1,119 @@
+"""The recommendation in docs/choose-a-method.md: every trial of the search, the curve, and a picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+BEGIN, END = "<!-- recipe: begin -->", "<!-- recipe: end -->"
+SHOWN = (0.0, 0.5, 1.0, 1.5, 2.0)
+"""Radii of the short tables and of the picture."""
+COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7")
+
+
+def write_recommendation(results: Path, docs: Path) -> None:
+    """Put what was measured between the page's marks, and draw the curve, as far as there are records."""
+    search, scaling, equal = (
+        _read(results / f"{name}.json") for name in ("recipe-search", "scaling", "equal-compute")
+    )
+    page = docs / "choose-a-method.md"
+    before, _, rest = page.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    lines = [*_trials(search), *_curve(scaling, equal)]
+    page.write_text("\n".join([before + BEGIN, *lines, END]) + after)
+    if scaling["results"]:
+        draw_scaling(scaling, equal, docs / "scaling.svg")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"results": {}}
+    return loaded
+
+
+def _trials(record: dict[str, Any]) -> list[str]:
+    rows = record["results"]
+    if not rows:
+        return []
+    plan, first = record["certify"], next(iter(rows.values()))
+    passes = int(record["common"]["budget"].partition(":")[2])
+    reach = max(cell["radius"] for cell in first["certified"] if cell["accuracy"] > 0)
+    return [
+        f"What was tried (`wassermix reproduce recipe-search`): {passes:,} passes each, sigma 1.0, mode "
+        f"`{plan['mode']}` with n = {plan['n']} on {plan['images']} held-out digits, one seed. The "
+        f"difference is that of the average radius to `{record['control']}`, on the same images; radii above "
+        f"{reach:g} cannot be proved with so few draws.",
+        "",
+        _line(["trial", "updates", "average radius", "difference (95%)", *(f"r = {r:g}" for r in SHOWN)]),
+        _line(["---"] * (4 + len(SHOWN))),
+        *(_line(_trial(name, row, record["against_control"].get(name))) for name, row in rows.items()),
+        "",
+    ]
+
+
+def _trial(name: str, row: dict[str, Any], compared: dict[str, Any] | None) -> list[str]:
+    gap = compared["acr_difference"] if compared else None
+    said = f"{gap['mean']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})" if gap else ""
+    return [name, f"{row['updates']:.0f}", f"{row['acr']:.3f}", said, *_cells(row)]
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    found = {cell["radius"]: cell["accuracy"] for cell in row["certified"]}
+    return [f"{100 * found[r]:.1f}" for r in SHOWN]
+
+
+def _curve(scaling: dict[str, Any], equal: dict[str, Any]) -> list[str]:
+    if not scaling["results"]:
+        return []
+    plan = scaling["certify"]
+    radii = [cell["radius"] for cell in next(iter(scaling["results"].values()))["certified"]]
+    lines = [
+        f"On test digits (`wassermix reproduce scaling` and `equal-compute`; mode `{plan['mode']}`, "
+        f"n = {plan['n']}, {plan['images']} images; published rows: n = 100,000 on 10,000 images):",
+        "",
+        _line(["row", "passes", "average radius", *(f"r = {r:g}" for r in SHOWN)]),
+        _line(["---"] * (3 + len(SHOWN))),
+    ]
+    for name, row in {**scaling["results"], **_named(equal)}.items():
+        lines.append(_line([name, f"{row['passes'] / 1e6:.1f} M", f"{row['acr']:.3f}", *_cells(row)]))
+    for name, row in scaling["published"].items():
+        cells = [f"{row['certified'][radii.index(r)]:.1f}" for r in SHOWN]
+        lines.append(
+            _line([f"{name}, published", f"{row['passes'] / 1e6:.1f} M", f"{row['acr']:.3f}", *cells])
+        )
+    return [*lines, "", "![Certified accuracy against passes](scaling.svg)", ""]
+
+
+def _named(equal: dict[str, Any]) -> dict[str, Any]:
+    return {f"{name} at 0.6 M": row for name, row in equal["results"].items() if "geodesic" not in name}
+
+
+def draw_scaling(scaling: dict[str, Any], equal: dict[str, Any], path: Path) -> None:
+    """Certified accuracy at some radii against passes: the recipe's rows, others at 0.6 M, published ones."""
+    matplotlib.rcParams["svg.hashsalt"] = "wassermix"
+    figure = Figure(figsize=(8, 4.2), layout="constrained")
+    axes = figure.subplots()
+    radii = [cell["radius"] for cell in next(iter(scaling["results"].values()))["certified"]]
+    own = [row for name, row in scaling["results"].items() if name.startswith("recipe")]
+    for colour, radius in zip(COLOURS, SHOWN[1:]):
+        place = radii.index(radius)
+        for rows, mark in ((own, "o-"), (list(_named(equal).values()), "_")):
+            shares = [100 * row["certified"][place]["accuracy"] for row in rows]
+            axes.plot([row["passes"] for row in rows], shares, mark, color=colour)
+        published = [(row["passes"], row["certified"][place]) for row in scaling["published"].values()]
+        axes.plot(*zip(*published), "x", color=colour, label=f"r = {radius:g}")
+    for name, row in scaling["published"].items():
+        axes.annotate(name, (row["passes"], row["certified"][0]), fontsize=7, ha="center")
+    axes.set(xscale="log", xlabel="forward+backward passes", ylabel="certified, per cent", ylim=(0, 100))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(
+        frameon=False, title="o the recipe, _ methods at 0.6 M, x published", fontsize=8, title_fontsize=8
+    )
+    figure.savefig(path, metadata={"Date": None})
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
