@@ -8,6 +8,7 @@ import pytest
 
 from wassermix.core.errors import InputError
 from wassermix.data import DATA, cache_folder, data_folders, load_data
+from wassermix.data.load import own_units
 
 
 def test_a_misspelt_name_gets_the_nearest_one():
@@ -41,6 +42,13 @@ def test_every_option_of_every_loader_is_one_of_load_data():
     offered = set(inspect.signature(load_data).parameters)
     for loader in DATA.values():
         assert set(inspect.signature(loader).parameters) <= offered
+
+
+def test_a_table_in_its_own_units_is_as_it_is_stored(tmp_path):
+    rows = "".join(f"{100 * n},{n % 2}\n" for n in range(20))
+    (tmp_path / "t.csv").write_text("a,label\n" + rows)
+    assert load_data(tmp_path / "t.csv", **own_units(tmp_path / "t.csv")).scale is None
+    assert own_units("mnist") == {}
 
 
 def test_data_lives_where_the_environment_says(tmp_path, monkeypatch):

@@ -209,6 +209,10 @@ def test_a_class_with_one_sample_works_and_an_empty_one_is_refused() -> None:
         Geodesic.fit(x0, x1[:, :2])
     with pytest.raises(InputError, match=r"t=1\.5"):
         Geodesic.fit(x0, x1).at(1.5)
+    with pytest.raises(InputError, match=r"t=0 to 5"):
+        Geodesic.fit(x0, x1).at(torch.linspace(0, 5, 12))
+    with pytest.raises(InputError, match=r"t=nan"):
+        Geodesic.fit(x0, x1).at(float("nan"))
 
 
 class Shift:

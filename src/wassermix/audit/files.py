@@ -26,7 +26,7 @@ from wassermix.core.files import read_json, write_beside, write_json
 from wassermix.core.fingerprint import fingerprint
 from wassermix.core.streams import stream
 from wassermix.embed import Embedding, Pixel
-from wassermix.embed.base import is_image
+from wassermix.embed.protocol import is_image
 from wassermix.geodesic.path import Geodesic
 
 __all__ = ["HeldOut", "audit_to_files", "default_name", "simplex_to_files"]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from wassermix.core.errors import InputError
 from wassermix.core.files import write_beside
-from wassermix.embed.base import is_image
+from wassermix.embed.protocol import is_image
 from wassermix.geodesic.path import LABELS, Labels
 
 __all__ = ["AugmentedSet", "SetWriter", "soft_labels"]

@@ -13,6 +13,7 @@ from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.samples import evenly_spaced
 from wassermix.data import Dataset, Split, load_data
+from wassermix.data.load import own_units
 from wassermix.engine import RunDir, load_dataset, make_model
 from wassermix.engine.ensemble import save_ensemble
 
@@ -62,7 +63,7 @@ def load_target(
         from wassermix.models.foreign import load_foreign_model
 
         with counted("downloading") as downloading:
-            dataset = load_data(data, progress=downloading)
+            dataset = load_data(data, progress=downloading, **own_units(data))
         foreign = load_foreign_model(
             model, weights=weights, shape=dataset.shape, num_classes=dataset.num_classes
         )

@@ -47,7 +47,7 @@ class FolderSplit:
     def __len__(self) -> int:
         return len(self.paths)
 
-    def get(self, indices: Tensor) -> Tensor:
+    def get(self, indices: Tensor, /) -> Tensor:
         """The images at ``indices`` as float32 in [0,1]."""
         if len(indices) == 0:
             return torch.empty(0, *self.shape)

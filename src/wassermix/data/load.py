@@ -22,7 +22,7 @@ from wassermix.data.npz import Layout, load_npz
 from wassermix.data.table import load_table
 from wassermix.data.tiny_imagenet import load_tiny_imagenet
 
-__all__ = ["DATA", "load_data"]
+__all__ = ["DATA", "load_data", "own_units"]
 
 Loader = Callable[..., Dataset]
 
@@ -85,6 +85,11 @@ def load_data(
         options["train_size"] = math.ceil(train_size / (1 - holdout))  # made to measure; shrink trims it
     data = loader(*where, **options)
     return shrink(hold_out(data, holdout, seed), train_size, seed)
+
+
+def own_units(name: str | Path) -> dict[str, Any]:
+    """The options under which data come as they are stored: what models expect that were not trained here."""
+    return {"standardize": False} if str(name).endswith(TABLES) else {}
 
 
 def _find(name: str, root: Path | None) -> tuple[Loader, tuple[Path, ...]]:

@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from wassermix.core.errors import InputError
+from wassermix.core.samples import LabelledSamples
 
 __all__ = ["Split", "SubsetSplit", "TensorSplit", "batches", "is_streamed"]
 
@@ -18,21 +19,12 @@ Batch = tuple[Tensor, Tensor, Tensor]
 
 
 @runtime_checkable
-class Split(Protocol):
-    """Samples with labels; whatever has these members works everywhere a split is wanted."""
-
-    @property
-    def y(self) -> Tensor:
-        """Labels ``(n,)`` int64."""
+class Split(LabelledSamples, Protocol):
+    """Samples with labels and a known shape; whatever has these members works where a split is wanted."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one sample: ``(C, H, W)`` or ``(d,)``."""
-
-    def __len__(self) -> int: ...
-
-    def get(self, indices: Tensor) -> Tensor:
-        """The samples at ``indices (m,)`` as float32 ``(m, *shape)`` on the data scale ([0,1] for images)."""
 
 
 class TensorSplit:
@@ -51,7 +43,7 @@ class TensorSplit:
     def __len__(self) -> int:
         return len(self.y)
 
-    def get(self, indices: Tensor) -> Tensor:
+    def get(self, indices: Tensor, /) -> Tensor:
         """The samples at ``indices``: picked as they are stored, then converted at once."""
         x = self.x.index_select(0, indices)
         return x.float().div_(255) if x.dtype == torch.uint8 else x
@@ -70,7 +62,7 @@ class SubsetSplit:
     def __len__(self) -> int:
         return len(self.indices)
 
-    def get(self, indices: Tensor) -> Tensor:
+    def get(self, indices: Tensor, /) -> Tensor:
         """The samples at ``indices`` of this subset."""
         return self.split.get(self.indices[indices])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wassermix.embed.base import Embedding, Rows
 from wassermix.embed.files import (
     EMBEDDINGS,
     encode_rows,
@@ -15,6 +14,7 @@ from wassermix.embed.files import (
 from wassermix.embed.own import EncoderDecoder
 from wassermix.embed.pca import PCA
 from wassermix.embed.pixel import Pixel, Standard
+from wassermix.embed.protocol import Embedding
 from wassermix.embed.vae import VAE
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "Embedding",
     "EncoderDecoder",
     "Pixel",
-    "Rows",
     "Standard",
     "encode_rows",
     "fit_cached",

@@ -12,10 +12,11 @@ from torch import Tensor
 
 from wassermix import __version__
 from wassermix.core.errors import InputError
+from wassermix.core.samples import Samples
 from wassermix.core.streams import stream
-from wassermix.embed.base import Embedding, Progress, Rows
 from wassermix.embed.pca import PCA
 from wassermix.embed.pixel import Pixel, Standard
+from wassermix.embed.protocol import Embedding, Progress
 from wassermix.embed.vae import VAE
 
 __all__ = [
@@ -53,7 +54,7 @@ def load_embedding(path: Path, *, embed: Embedding | None = None) -> Embedding:
 
 
 def fit_rows(
-    embed: Embedding, rows: Rows, *, limit: int = 20_000, seed: int = 0, progress: Progress | None = None
+    embed: Embedding, rows: Samples, *, limit: int = 20_000, seed: int = 0, progress: Progress | None = None
 ) -> Embedding:
     """Fit on at most ``limit`` training samples, drawn evenly at random."""
     order = torch.randperm(len(rows), generator=stream(seed, "embed"))
@@ -62,7 +63,7 @@ def fit_rows(
 
 def fit_cached(
     embed: Embedding,
-    rows: Rows,
+    rows: Samples,
     *,
     cache: Path,
     limit: int = 20_000,
@@ -86,7 +87,7 @@ def fit_cached(
 
 
 @torch.no_grad()
-def encode_rows(embed: Embedding, rows: Rows, *, batch_size: int = 4096) -> Tensor:
+def encode_rows(embed: Embedding, rows: Samples, *, batch_size: int = 4096) -> Tensor:
     """All latents ``(len(rows), d)``."""
     parts = [
         embed.encode(rows.get(torch.arange(start, min(start + batch_size, len(rows)))))

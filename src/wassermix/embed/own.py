@@ -7,7 +7,7 @@ from typing import Self
 
 from torch import Tensor, nn
 
-from wassermix.embed.base import Embedding
+from wassermix.embed.protocol import Embedding
 
 __all__ = ["EncoderDecoder"]
 

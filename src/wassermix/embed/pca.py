@@ -9,7 +9,7 @@ from torch import Tensor
 
 from wassermix.core.errors import InputError
 from wassermix.core.streams import stream
-from wassermix.embed.base import Embedding, Options, Progress, is_image, require_unit_range, sample_shape
+from wassermix.embed.protocol import Embedding, Options, Progress, is_image, require_unit_range, sample_shape
 
 __all__ = ["PCA"]
 

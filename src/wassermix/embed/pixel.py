@@ -7,7 +7,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from wassermix.embed.base import Embedding, Progress, sample_shape
+from wassermix.embed.protocol import Embedding, Progress, sample_shape
 
 __all__ = ["Pixel", "Standard"]
 

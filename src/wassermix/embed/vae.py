@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from wassermix.core.errors import InputError
 from wassermix.core.streams import stream
-from wassermix.embed.base import Embedding, Options, Progress, require_unit_range, sample_shape
+from wassermix.embed.protocol import Embedding, Options, Progress, require_unit_range, sample_shape
 
 __all__ = ["VAE"]
 

@@ -22,6 +22,7 @@ __all__ = ["Geodesic", "Labels", "PathPoint", "value_and_velocity"]
 
 Labels = Literal["mix", "side", "hard"]
 LABELS: tuple[Labels, ...] = ("mix", "side", "hard")
+ROUNDING = 1e-6  # by which a computed time may leave [0, 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,9 +187,10 @@ class Geodesic:
 
     def at(self, t: float | Tensor) -> PathPoint:
         """The path at time ``t`` in [0, 1]: one for all, or ``(n,)`` one for each particle."""
-        if isinstance(t, (int, float)) and not 0 <= t <= 1:
-            raise InputError(f"a geodesic runs from t=0 to t=1; got t={t}")
         time = torch.as_tensor(t, dtype=self.start.dtype, device=self.start.device)
+        if not bool(((time >= -ROUNDING) & (time <= 1 + ROUNDING)).all()):  # NaN is refused too
+            got = t if time.dim() == 0 else f"{float(time.min()):g} to {float(time.max()):g}"
+            raise InputError(f"a geodesic runs from t=0 to t=1; got t={got}")
         column = time.reshape(-1, 1) if time.dim() else time
         velocity = self.end - self.start
         y, dy = self._label(column)

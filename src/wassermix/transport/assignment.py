@@ -63,7 +63,7 @@ def _value_of(key):  # type: ignore[no-untyped-def]
 
 
 @compiled(FAST)
-def _scan(cost: Any, v: Any, keys: Any) -> int:
+def _scan(cost: Any, v: Any, keys: Any) -> Any:
     """Fill in the keys of ``cost - v``; returns the first column with the lowest."""
     low = _key(cost[0] - v[0])
     for j in range(keys.shape[0]):
@@ -74,7 +74,7 @@ def _scan(cost: Any, v: Any, keys: Any) -> int:
 
 
 @compiled(FAST)
-def _lowest(keys: Any) -> int:
+def _lowest(keys: Any) -> Any:
     """The first column with the lowest key."""
     low = keys[0]
     for j in range(keys.shape[0]):

@@ -21,21 +21,37 @@ DEBIAS_UPDATES = 3  # of d in an iteration: cheap beside the k blurs, and fewer 
 AT_LEAST = 10  # iterations; the first ones can stand still before they move
 
 
-@dataclass(frozen=True)
-class GridBarycenter:
-    """A barycenter on a grid and how it was reached."""
+@dataclass(frozen=True, kw_only=True)
+class _Settled:
+    """How a fixed point was reached."""
 
-    histogram: Tensor
-    """``(*shape)``, float64, sums to 1."""
     change: float
-    """L1 change of the histogram in the last iteration."""
+    """How far the last iteration moved it: the L1 change of a histogram; the root mean square move of points
+    as a share of their spread."""
     iterations: int
     tolerance: float
 
     @property
     def converged(self) -> bool:
-        """Whether the histogram stood still to the tolerance."""
+        """Whether it stood still to the tolerance."""
         return self.change <= self.tolerance
+
+    def warn(self, name: str) -> None:
+        """One warning where it did not settle."""
+        if not self.converged:
+            warnings.warn(
+                f"{name} did not converge: change {self.change:.2g} after {self.iterations} iterations, "
+                f"asked {self.tolerance:g}; raise max_iterations, entropy or tolerance",
+                stacklevel=3,
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridBarycenter(_Settled):
+    """A barycenter on a grid and how it was reached."""
+
+    histogram: Tensor
+    """``(*shape)``, float64, sums to 1."""
 
 
 def grid_barycenter(
@@ -53,7 +69,7 @@ def grid_barycenter(
 
     The grid points are the products of ``axes``, one coordinate vector a dimension (by default from 0 to 1).
     ``entropy`` is a share of the mean squared distance on the grid, or ``absolute``. ``debiased`` removes the
-    blur of entropy (Janati, Cuturi and Gramfort 2020, in the corrected form of methods.md 7): with
+    blur of entropy (Janati, Cuturi and Gramfort 2020, in the corrected form of the docs): with
     ``K = exp(-C / eps)``, from ``b_k = d = 1``::
 
         a_k = h_k / (K b_k);  h = d prod_k (K^T a_k)^{w_k};  b_k = h / (K^T a_k);  d = sqrt(d h / (K d))
@@ -79,13 +95,8 @@ def grid_barycenter(
         )
         if change < float("inf"):
             break
-    result = GridBarycenter(histogram, change, count, tolerance)
-    if not result.converged:
-        warnings.warn(
-            f"grid barycenter did not converge: change {change:.2g} after {count} iterations, "
-            f"asked {tolerance:g}; raise max_iterations, entropy or tolerance",
-            stacklevel=2,
-        )
+    result = GridBarycenter(histogram=histogram, change=change, iterations=count, tolerance=tolerance)
+    result.warn("grid barycenter")
     return result
 
 
@@ -199,21 +210,12 @@ def _iterate(
     return histogram / histogram.sum(), change, count
 
 
-@dataclass(frozen=True)
-class CloudBarycenter:
+@dataclass(frozen=True, kw_only=True)
+class CloudBarycenter(_Settled):
     """A barycenter that is a cloud of points of equal weight."""
 
     points: Tensor
     """``(size, d)``."""
-    change: float
-    """Root mean square move of the points in the last iteration, as a share of their spread."""
-    iterations: int
-    tolerance: float
-
-    @property
-    def converged(self) -> bool:
-        """Whether the points stood still to the tolerance."""
-        return self.change <= self.tolerance
 
 
 def cloud_barycenter(
@@ -249,13 +251,8 @@ def cloud_barycenter(
         new = torch.stack(images).sum(0)
         spread = (new - new.mean(0)).square().sum().clamp_min(torch.finfo(new.dtype).tiny)
         change, points, count = float(((new - points).square().sum() / spread).sqrt()), new, count + 1
-    result = CloudBarycenter(points, change, count, tolerance)
-    if not result.converged:
-        warnings.warn(
-            f"cloud barycenter did not converge: change {change:.2g} after {count} iterations, "
-            f"asked {tolerance:g}; raise max_iterations or tolerance",
-            stacklevel=2,
-        )
+    result = CloudBarycenter(points=points, change=change, iterations=count, tolerance=tolerance)
+    result.warn("cloud barycenter")
     return result
 
 

@@ -101,7 +101,7 @@ def joint_points(z: Tensor, labels: Tensor, label_weight: float, num_classes: in
     """Points and labels in one vector, so that the joint cost of the paper is a squared distance.
 
     ``|z0 - z1|^2 + label_weight * |y0 - y1|^2 / 2``: classes that differ cost ``label_weight`` more, soft
-    labels a share of it (the distance ``d + L`` on samples and labels, methods.md 8-A5).
+    labels a share of it (the paper's distance ``d + L`` on samples and labels).
     ``z`` is ``(..., n, d)``, ``labels`` ``(..., n)`` integers or ``(..., n, k)`` soft.
     """
     if not label_weight >= 0:

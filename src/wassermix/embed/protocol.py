@@ -1,4 +1,8 @@
-"""Embedding: the space in which samples are interpolated, and the way there and back."""
+"""What an embedding is: the space in which samples are interpolated, and the way there and back.
+
+A new one is a subclass of :class:`Embedding` in a file of its own and a line in the registry. The engine asks
+nothing else of it than what stands here.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -15,19 +19,10 @@ from wassermix import __version__
 from wassermix.core.errors import InputError
 from wassermix.core.tensors import write_tensors
 
-__all__ = ["Embedding", "Options", "Progress", "Rows"]
+__all__ = ["Embedding", "Options", "Progress"]
 
 Progress = Callable[[int, int], None]
 Options = dict[str, int | float | bool | str | None]
-
-
-class Rows(Protocol):
-    """A set of samples read by index: every data split of this package, or one of the user's own."""
-
-    def __len__(self) -> int: ...
-
-    def get(self, indices: Tensor, /) -> Tensor:
-        """The samples at ``indices`` as floats ``(len(indices), *shape)`` on their data scale."""
 
 
 class Embedding(nn.Module, ABC):
