@@ -32,7 +32,10 @@ LAYERS: dict[str, tuple[str, set[str]]] = {
     ),
     "experiments": (
         "tables and studies, and what fills them",
-        {"attacks", "audit", "certify", "data", "drift", "engine", "models", "recipes", "theory", "geodesic"},
+        {
+            "attacks", "audit", "certify", "data", "drift", "engine", "models", "recipes", "theory",
+            "geodesic", "transport",
+        },
     ),
     "report": ("one page from results", {"attacks", "audit", "certify", "drift", "engine"}),
 }  # fmt: skip

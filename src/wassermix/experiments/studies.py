@@ -36,6 +36,10 @@ STUDIES: dict[str, Study] = {
     "theory": Study(
         "The Gaussian model: every formula beside a simulation of it", "wassermix.theory.study:run"
     ),
+    "vectors": Study(
+        "Optimal against random pairing on tables of vectors, beside jitter and label smoothing",
+        "wassermix.experiments.vectors:run",
+    ),
 }
 """Name -> study, for ``wassermix reproduce NAME``; the record goes to ``results/NAME.json``."""
 
