@@ -115,8 +115,13 @@ def train_vectors(
 
 
 def _start(split: VectorSplit, training: Training, seed: int) -> nn.Module:
-    given = {"shape": tuple(split.x.shape[1:]), "num_classes": split.classes, "hidden": training.hidden}
-    return build_model("mlp", seed=stream_seed(seed, "start"), **given)
+    return build_model(
+        "mlp",
+        shape=tuple(split.x.shape[1:]),
+        num_classes=split.classes,
+        seed=stream_seed(seed, "start"),
+        hidden=training.hidden,
+    )
 
 
 def _batches(data: VectorSplit, others: Others, training: Training, seed: int) -> Iterator[Labelled]:
