@@ -27,6 +27,18 @@ def write_recommendation(results: Path, docs: Path) -> None:
     page.write_text("\n".join([before + BEGIN, *lines, END]) + after)
     if scaling["results"]:
         draw_scaling(scaling, equal, docs / "scaling.svg")
+        write_measured(scaling, docs.parent / "src" / "wassermix" / "recipes" / "measured.json")
+
+
+def write_measured(scaling: dict[str, Any], path: Path) -> None:
+    """What the recipe reached at each length, for `wassermix train DATA --minutes` to tell beforehand."""
+    rows = [
+        {"passes": round(row["passes"]), "acr": row["acr"], "certified": row["certified"]}
+        for name, row in scaling["results"].items()
+        if name.startswith("recipe")
+    ]
+    record = {"data": "mnist", "sigma": 1.0, "certify": scaling["certify"], "rows": rows}
+    path.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any
 
 from wassermix.cli.console import counted, say
@@ -12,7 +15,7 @@ from wassermix.engine import estimate_training
 from wassermix.engine.settings import Config, build_config
 from wassermix.recipes import load_recipe
 
-__all__ = ["best_config", "best_recipe", "fit_to_minutes"]
+__all__ = ["best_config", "best_recipe", "expectation", "fit_to_minutes"]
 
 MEASURED = 5.0
 """Seconds of training that measure the machine."""
@@ -50,4 +53,20 @@ def fit_to_minutes(config: Config, minutes: float, *, samples: int) -> Config:
         f"this machine: {cost.passes_per_second:,.0f} forward+backward passes a second; {minutes:g} minutes "
         f"are {passes:,} of them, {passes / each / samples:.1f} epochs of {samples:,} samples"
     )
+    if (told := expectation(passes)) is not None:
+        say(told)
     return config.model_copy(update={"budget": f"passes:{passes}", "updates": None})
+
+
+def expectation(passes: int) -> str | None:
+    """What a training of about this length reached where it was measured; None where nothing was."""
+    file = files("wassermix.recipes").joinpath("measured.json")
+    record = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"rows": []}
+    if not record["rows"]:
+        return None
+    near = min(record["rows"], key=lambda row: abs(math.log(row["passes"] / passes)))
+    shares = [f"{cell['accuracy']:.0%} at {cell['radius']:g}" for cell in near["certified"][::2]]
+    return (
+        f"measured on {record['data']} at sigma {record['sigma']:g} after {near['passes'] / 1e6:.1f} million "
+        f"passes: certified {', '.join(shares)} (radius); other data and noise come out otherwise"
+    )
