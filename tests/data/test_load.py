@@ -25,7 +25,7 @@ def test_a_path_that_does_not_exist_is_told_with_the_places_searched(tmp_path):
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
     (tmp_path / "a.parquet").write_text("")
-    with pytest.raises(InputError, match="no known kind"):
+    with pytest.raises(InputError, match="no known type"):
         load_data(tmp_path / "a.parquet")
     with pytest.raises(InputError, match="unknown"):
         load_data("")

@@ -23,7 +23,7 @@ def label_tensor(y: Array, where: str) -> Tensor:
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
     if y.ndim != 1:
         raise InputError(
-            f"{where}: labels have shape {y.shape}; expected one class number a sample, shape (n,)"
+            f"{where}: labels have shape {y.shape}; expected one class number per sample, shape (n,)"
         )
     if y.dtype.kind not in "iufb":
         raise InputError(f"{where}: labels have type {y.dtype}; expected whole numbers 0 to k-1")

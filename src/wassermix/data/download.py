@@ -25,7 +25,7 @@ CHUNK = 1 << 18
 ATTEMPTS = 3
 TIMEOUT = 30.0
 LARGEST = 2**30  # bytes: four times the largest file that is fetched here
-LONGEST = 2 * 3600.0  # seconds for one file: a server that drips must not hold a training up for ever
+LONGEST = 2 * 3600.0  # seconds for one file: a server that sends a byte at a time must not block a training
 
 
 @dataclass(frozen=True)

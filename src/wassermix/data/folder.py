@@ -1,4 +1,4 @@
-"""Folders of images: one folder a class, decoded on demand, in worker processes if wanted."""
+"""Folders of images: one folder per class, decoded on demand, in worker processes if wanted."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class FolderSplit:
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # Pillow's words
             raise InputError(f"image '{path}' cannot be read ({error}); replace or remove it") from error
         if deep:  # Pillow would cut such values off at 255
-            raise InputError(f"image '{path}' has more than 8 bits a pixel; convert it to 8 bits first")
+            raise InputError(f"image '{path}' has more than 8 bits per pixel; convert it to 8 bits first")
         if self.size is not None and pixels.size != (self.size, self.size):
             pixels = pixels.resize((self.size, self.size), Image.Resampling.BILINEAR)
         if (pixels.height, pixels.width) != self.shape[1:]:

@@ -106,7 +106,7 @@ def _find(name: str, root: Path | None) -> tuple[Loader, tuple[Path, ...]]:
     if path.name.endswith(TABLES):
         return load_table, (path,)
     raise InputError(
-        f"data '{name}' is a file of no known kind; expected .npz, {', '.join(TABLES)} or a folder of images"
+        f"data '{name}' is a file of no known type; expected .npz, {', '.join(TABLES)} or a folder of images"
     )
 
 

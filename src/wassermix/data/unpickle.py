@@ -93,7 +93,7 @@ def read_pickle(content: bytes, where: str) -> Any:
 def _plain(value: Any, seen: dict[int, Any]) -> Any:
     """The value with arrays in place of what stood for them; each container is visited once.
 
-    Without ``seen`` a few hundred bytes of lists that hold each other twice would take for ever.
+    Without ``seen`` a few hundred bytes of lists that hold each other twice would take forever.
     """
     if isinstance(value, _Array):
         return value.value

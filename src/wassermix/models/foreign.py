@@ -181,7 +181,7 @@ def _batch_range(path: Path, program: Any) -> tuple[int, int | None]:
 
 
 def _refuse_training_mode(path: Path, program: Any) -> None:
-    """An export keeps the mode it was made in: one made in training mode drops out for ever."""
+    """An export keeps the mode it was made in: one made in training mode keeps its dropout on."""
     for node in program.graph.nodes:
         schema = getattr(node.target, "_schema", None)  # of operators only; plain functions have none
         given = zip(schema.arguments, node.args) if schema is not None else ()

@@ -92,7 +92,7 @@ def _place(keys: Any, key: Any) -> int:
 
 @compiled(FAST)
 def _bid(cost: Any, v: Any, row_of: Any, column_of: Any, free: Any, count: int, keys: Any) -> int:
-    """Each free row takes its cheapest column, whose price falls until the row would as soon have the second.
+    """Each free row takes its cheapest column, whose price falls until the second cheapest is as good.
 
     A row that loses its column bids next; one that would only tie waits. Returns how many are left in
     ``free``.

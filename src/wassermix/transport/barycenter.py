@@ -67,7 +67,7 @@ def grid_barycenter(
 ) -> GridBarycenter:
     """The Sinkhorn barycenter of ``histograms (k, *shape)`` on a common grid of any dimension.
 
-    The grid points are the products of ``axes``, one coordinate vector a dimension (by default from 0 to 1).
+    The grid points are the products of ``axes``, one coordinate vector per dimension (by default 0 to 1).
     ``entropy`` is a share of the mean squared distance on the grid, or ``absolute``. ``debiased`` removes the
     blur of entropy (Janati, Cuturi and Gramfort 2020, in the corrected form of the docs): with
     ``K = exp(-C / eps)``, from ``b_k = d = 1``::
@@ -237,7 +237,7 @@ def cloud_barycenter(
     w = torch.ones(len(clouds)) if weights is None else weights
     if len(clouds) == 0 or w.shape != (len(clouds),) or not bool((w >= 0).all() & (w.sum() > 0)):
         raise InputError(
-            f"clouds and weights: got {len(clouds)} and {tuple(w.shape)}; expected one weight a cloud"
+            f"clouds and weights: got {len(clouds)} and {tuple(w.shape)}; expected one weight per cloud"
         )
     inner = list(cloud_weights) if cloud_weights is not None else [None] * len(clouds)
     shares = (w / w.sum()).tolist()

@@ -109,7 +109,7 @@ def joint_points(z: Tensor, labels: Tensor, label_weight: float, num_classes: in
     if not labels.is_floating_point():
         labels = torch.nn.functional.one_hot(labels.long(), num_classes)
     if labels.shape[-2] != z.shape[-2]:
-        raise InputError(f"labels: got {labels.shape[-2]} for {z.shape[-2]} points; expected one a point")
+        raise InputError(f"labels: got {labels.shape[-2]} for {z.shape[-2]} points; expected one per point")
     labels = labels.to(z.dtype).expand(*z.shape[:-1], -1)
     return torch.cat([z, (label_weight / 2) ** 0.5 * labels], -1)
 

@@ -55,7 +55,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """Potentials in units of cost and how good they are, a row a problem, all float64."""
+    """Potentials in units of cost and how good they are, one row per problem, all float64."""
 
     f: Tensor
     g: Tensor
@@ -79,7 +79,7 @@ def normalised_weights(
         return torch.full(shape, 1 / count, dtype=torch.float64, device=cost.device)
     if weights.shape[-1:] != (count,):
         raise InputError(
-            f"{name}: got shape {tuple(weights.shape)}; expected (..., {count}), one weight a point"
+            f"{name}: got shape {tuple(weights.shape)}; expected (..., {count}), one weight per point"
         )
     weights = weights.to(cost.device).double().expand(shape)
     total = weights.sum(-1, keepdim=True)

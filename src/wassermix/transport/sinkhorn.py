@@ -194,7 +194,7 @@ def solve_couplings(
     """Couplings of pairs of clouds ``(n, d), (m, d)`` whose sizes differ from pair to pair.
 
     Pairs of one size are solved together; there is one warning for all that did not converge.
-    ``solver.entropy`` may hold one number a pair; ``weights`` one pair of weights for each pair of clouds.
+    ``solver.entropy`` may hold one number per pair; ``weights`` one pair of weights for each pair of clouds.
     """
     solver = solver or Sinkhorn()
     costs = [PointCost(z0, z1) for z0, z1 in pairs]
@@ -276,7 +276,7 @@ def _first_guess(start: Coupling | Tensor | None, shape: tuple[int, ...]) -> Ten
         return None
     g = start.g if isinstance(start, Coupling) else start
     if g.shape[-1] != shape[-1]:
-        raise InputError(f"start: holds {g.shape[-1]} potentials for {shape[-1]} targets; give one a target")
+        raise InputError(f"start: holds {g.shape[-1]} potentials for {shape[-1]} targets; give as many")
     if not bool(g.isfinite().all()):
         raise InputError("start: holds NaN or infinite potentials; leave it out")
     return g.detach().double().expand(shape).reshape(-1, shape[-1]).clone()
