@@ -75,15 +75,16 @@ def _scan(cost: Any, v: Any, keys: Any) -> Any:
 
 @compiled(FAST)
 def _lowest(keys: Any) -> Any:
-    """The first column with the lowest key."""
+    """The lowest key."""
     low = keys[0]
     for j in range(keys.shape[0]):
         low = min(low, keys[j])
-    return _place(keys, low)
+    return low
 
 
 @compiled(FAST)
 def _place(keys: Any, key: Any) -> int:
+    """The first column with this key."""
     j = 0
     while keys[j] != key:
         j += 1
@@ -103,12 +104,12 @@ def _bid(cost: Any, v: Any, row_of: Any, column_of: Any, free: Any, count: int, 
         begun, bids = begun + 1, bids - 1
         at = _scan(cost[i], v, keys)
         first, keys[at] = keys[at], np.iinfo(keys.dtype).max
-        other = _lowest(keys)
-        ahead = first < keys[other]
+        second = _lowest(keys)
+        ahead = first < second
         if ahead:
-            v[at] -= _value(keys[other]) - _value(first) if v.shape[0] > 1 else v.dtype.type(0)
+            v[at] -= _value(second) - _value(first) if v.shape[0] > 1 else v.dtype.type(0)
         elif row_of[at] >= 0:
-            at = other
+            at = _place(keys, second)
         loser = row_of[at]
         row_of[at], column_of[i] = i, at
         if loser >= 0:
