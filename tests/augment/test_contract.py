@@ -10,13 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from wassermix.augment import AUGMENTERS
+from wassermix.augment.protocol import Augmentation
 from wassermix.engine.objective import Extras, Objective
 from wassermix.methods import Batch, Gaussian
 
 CLASSES = 3
-NAMES = sorted(AUGMENTERS)
-MIXING = [name for name in NAMES if not AUGMENTERS[name].adds]
-INSIDE = {name for name in NAMES if hasattr(AUGMENTERS[name], "on")}
+NAMES = sorted(AUGMENTERS.shipped)
+MIXING = [name for name in NAMES if not AUGMENTERS.find(name).adds]
+INSIDE = {name for name in NAMES if hasattr(AUGMENTERS.find(name), "on")}
 VECTORS = sorted(set(NAMES) - {"cutmix", "puzzlemix"} - INSIDE)
 OPTIONS: dict[str, dict[str, Any]] = {
     "manifold": {"layers": ("input", "0")},
@@ -27,7 +28,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def make(name: str) -> Any:
-    return AUGMENTERS[name](num_classes=CLASSES, **OPTIONS.get(name, {}))
+    return AUGMENTERS.find(name)(num_classes=CLASSES, **OPTIONS.get(name, {}))
 
 
 def net() -> nn.Module:
@@ -123,7 +124,9 @@ def test_model_and_inputs_are_left_as_they_were_found(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_method_trains_on_it_in_one_forward_of_the_wrapped_loss(name: str) -> None:
     model, (x, y) = net(), data(7)
-    objective = Objective(model, Gaussian(sigma=0.1), num_classes=CLASSES, extras=Extras(augment=make(name)))
+    objective = Objective(
+        model, Gaussian(sigma=0.1), num_classes=CLASSES, extras=Extras(Augmentation(make(name)))
+    )
     trained: list[int] = []
     model.register_forward_pre_hook(lambda m, args: trained.append(len(args[0])) if m.training else None)
     terms = objective(Batch(x, y, generator=torch.Generator().manual_seed(0)))
@@ -136,14 +139,14 @@ def test_a_method_trains_on_it_in_one_forward_of_the_wrapped_loss(name: str) -> 
 def test_an_augmenter_says_what_it_is(name: str) -> None:
     augment = make(name)
     assert isinstance(augment.adds, bool)
-    assert AUGMENTERS[name].__doc__
+    assert AUGMENTERS.find(name).__doc__
     assert augment.passes >= 0
 
 
 @pytest.mark.parametrize("name", sorted(set(MIXING) - {"feature-geodesic"}))
 def test_classes_without_their_number_are_refused(name: str) -> None:
     x, y = data(4)
-    augment = AUGMENTERS[name](**OPTIONS.get(name, {}))
+    augment = AUGMENTERS.find(name)(**OPTIONS.get(name, {}))
     with (
         pytest.raises(ValueError, match="num_classes"),
         augment.on(net(), x, y) if name in INSIDE else nullcontext(),

@@ -32,7 +32,7 @@ def test_other_test_images_change_neither_embedding_nor_augmented_samples(tmp_pa
     sets = []
     for seed in (1, 2):
         parts = parts_of(tmp_path / f"{seed}.npz", test_seed=seed)
-        made = parts.augment.make_set(parts.data.train, model=parts.model, generator=stream(0, "a"))
+        made = parts.augment.component.make_set(parts.data.train, model=parts.model, generator=stream(0, "a"))
         sets.append((parts.embed.components, made.x))
     assert torch.equal(sets[0][0], sets[1][0])
     assert torch.equal(sets[0][1], sets[1][1])
@@ -41,7 +41,7 @@ def test_other_test_images_change_neither_embedding_nor_augmented_samples(tmp_pa
 def test_held_out_samples_never_appear(tmp_path: Path) -> None:
     """At time 0 in pixel space every new sample is a copy: of a training sample, never of a held-out one."""
     parts = parts_of(tmp_path / "a.npz", test_seed=1, choice="fixed")
-    made = parts.augment.make_set(parts.data.train, generator=stream(0, "a"))
+    made = parts.augment.component.make_set(parts.data.train, generator=stream(0, "a"))
     copies = {image.numpy().tobytes() for image in made.x}
 
     def images(split: object) -> set[bytes]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-
 import pytest
+import torch
 
 from wassermix.core.errors import InputError
-from wassermix.data import DATA, cache_folder, data_folders, load_data
-from wassermix.data.load import own_units
+from wassermix.data import Dataset, TensorSplit, cache_folder, data_folders, load_data
+from wassermix.data.load import data_options, own_units
 
 
 def test_a_misspelt_name_gets_the_nearest_one():
@@ -38,10 +37,19 @@ def test_an_option_of_other_data_is_refused():
         load_data("gaussians", layout="nchw")
 
 
-def test_every_option_of_every_loader_is_one_of_load_data():
-    offered = set(inspect.signature(load_data).parameters)
-    for loader in DATA.values():
-        assert set(inspect.signature(loader).parameters) <= offered
+def own_loader(*, size: int = 6) -> Dataset:
+    split = TensorSplit(torch.rand(size, 2), torch.arange(size) % 2)
+    return Dataset("own", split, split, 2, "vector")
+
+
+def test_a_loader_of_ones_own_is_named_by_module_and_function():
+    data = load_data(f"{__name__}:own_loader", size=8, holdout=0.25)
+    assert (len(data.train), len(data.holdout)) == (6, 2)
+    assert data_options(f"{__name__}:own_loader")["size"] == (int, 6)
+    with pytest.raises(InputError, match="takes no option 'sise'; it takes size"):
+        load_data(f"{__name__}:own_loader", sise=8)
+    with pytest.raises(InputError, match=r"expected a wassermix\.data\.Dataset"):
+        load_data("builtins:dict")
 
 
 def test_a_table_in_its_own_units_is_as_it_is_stored(tmp_path):

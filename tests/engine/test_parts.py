@@ -13,10 +13,11 @@ from safetensors.torch import load_file
 from torch import nn
 
 from wassermix.augment import GeodesicAugmenter
+from wassermix.augment.protocol import Augmentation
 from wassermix.core import labels
 from wassermix.embed import VAE
 from wassermix.engine import train
-from wassermix.engine.objective import scored_under, search_cost
+from wassermix.engine.objective import conditions_of
 from wassermix.engine.settings import build_config
 from wassermix.methods import TRADES, Gaussian, PGDTraining
 
@@ -28,7 +29,8 @@ def test_the_worst_time_is_scored_on_what_the_method_would_train_on(method: PGDT
     generator = torch.Generator().manual_seed(0)
     model, x = nn.Linear(5, 3), torch.rand(8, 5, generator=generator)
     y = labels.soft(torch.arange(8) % 3, 3)
-    attack = scored_under(method, GeodesicAugmenter(3), progress=1.0, generator=generator)["attack"]
+    attack = conditions_of(method, 1.0, generator).attack
+    assert attack is not None
     moved = attack(model, x, y)
     assert float((moved - x).norm(dim=1).max()) <= 0.5 + 1e-5
     if method is PGD:
@@ -48,15 +50,15 @@ def test_the_worst_time_is_scored_on_what_the_method_would_train_on(method: PGDT
 def test_without_an_attack_to_score_under_there_is_none(
     method: Gaussian | PGDTraining, augment: GeodesicAugmenter
 ) -> None:
-    under = scored_under(method, augment, progress=1.0, generator=None)
-    assert under == {"sigma": method.sigma}
-    assert search_cost(method, augment) == augment.passes
+    assert "attack" not in augment.scored_under or conditions_of(method, 1.0).attack is None
+    assert Augmentation(augment).passes(conditions_of(method, 1.0)) == augment.passes
 
 
 def test_the_attack_of_the_search_is_counted(tmp_path: Path) -> None:
     augment = GeodesicAugmenter(3, candidates=4, search_share=0.5)
     forwards = 4 * 0.5
-    assert search_cost(PGD, augment) == pytest.approx(forwards * (1 / 3 + PGD.steps))
+    cost = Augmentation(augment).passes(conditions_of(PGD, 1.0))
+    assert cost == pytest.approx(forwards * (1 / 3 + PGD.steps))
     raw = {
         "data": {"name": "gaussians", "train_size": 90}, "model": {"name": "mlp", "hidden": []},
         "method": {"name": "pgd", "eps": 0.5, "steps": 3}, "epochs": 1, "batch_size": 30,

@@ -5,19 +5,20 @@ from __future__ import annotations
 import pytest
 
 from wassermix.augment import CutMix, ManifoldMixup, Mixup, PuzzleMix
+from wassermix.geodesic import GeodesicSmoothness
 from wassermix.methods import METHODS, AugMix, Gaussian, PGDTraining, compatible
 
 IMAGE = (3, 32, 32)
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", sorted(METHODS.shipped))
 def test_every_method_goes_with_mixup_and_a_regulariser(name: str) -> None:
-    assert compatible(METHODS[name](), Mixup(), object(), shape=IMAGE) is None
+    assert compatible(METHODS.find(name)(), Mixup(), GeodesicSmoothness(), shape=IMAGE) is None
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", sorted(METHODS.shipped))
 def test_mixing_inside_the_network_needs_a_method_of_one_view(name: str) -> None:
-    reason = compatible(METHODS[name](), ManifoldMixup(), shape=IMAGE)
+    reason = compatible(METHODS.find(name)(), ManifoldMixup(), shape=IMAGE)
     assert (reason is None) == (name in {"erm", "gaussian"})
 
 

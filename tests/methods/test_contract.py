@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from wassermix.engine.objective import Objective
 from wassermix.methods import METHODS, Batch, Method
 
-NAMES = sorted(METHODS)
+NAMES = sorted(METHODS.shipped)
 NOISY = sorted(set(NAMES) - {"erm", "pgd"})
 VECTORS = sorted(set(NAMES) - {"augmix"})
 SHAPE, CLASSES = (3, 8, 8), 3
@@ -22,8 +22,8 @@ CHEAP = {"steps": 2, "noises": 2}
 def make(name: str, **options: object) -> Method:
     """The method with its steps and noises cut down, as far as it has them."""
     wanted = {**CHEAP, **options}
-    known = inspect.signature(METHODS[name]).parameters
-    return METHODS[name](**{key: value for key, value in wanted.items() if key in known})
+    known = inspect.signature(METHODS.find(name)).parameters
+    return METHODS.find(name)(**{key: value for key, value in wanted.items() if key in known})
 
 
 def image_net(seed: int = 0) -> nn.Module:
@@ -171,8 +171,8 @@ def test_a_method_says_what_it_is(name: str) -> None:
     assert isinstance(method, Method)
     assert method.passes >= 1
     assert method.sigma >= 0
-    assert METHODS[name].reference
-    assert METHODS[name].__doc__
+    assert METHODS.find(name).reference
+    assert METHODS.find(name).__doc__
 
 
 @pytest.fixture

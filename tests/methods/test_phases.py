@@ -13,6 +13,7 @@ from wassermix.core.errors import InputError
 from wassermix.engine import train
 from wassermix.engine.settings import build_config
 from wassermix.methods import Batch, Consistency, Gaussian, Phases, SmoothAdv
+from wassermix.methods.protocol import passes_at
 
 SECTIONS: list[dict[str, Any]] = [
     {"name": "gaussian"},
@@ -44,7 +45,7 @@ def test_each_phase_is_its_method_with_its_own_progress(
     phases = Phases(sigma=0.3, sections=SECTIONS, until=[0.2, 0.5])
     got, expected = phases.loss(net, _batch(progress)), method.loss(net, _batch(within))
     assert {k: v.item() for k, v in got.items()} == pytest.approx({k: v.item() for k, v in expected.items()})
-    assert phases.passes_at(progress) == method.passes
+    assert passes_at(phases, progress) == method.passes
 
 
 def test_a_budget_of_passes_is_shared_out_as_the_phases_say(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def in_box(x: Tensor) -> bool:
 @pytest.mark.parametrize("progress", [0.0, 0.05, 1.0])
 def test_smoothadv_stays_inside_the_ball_as_far_as_it_has_grown(net: nn.Module, progress: float) -> None:
     batch, method = images(progress=progress), SmoothAdv(sigma=0.25, noises=3, eps=0.7, steps=5, warm_up=0.1)
-    moved = method.perturb(net, batch, noises(batch.x, 0.25, count=3, generator=batch.generator))
+    moved = method.moved(net, batch, noises(batch.x, 0.25, count=3, generator=batch.generator))
     assert (length(moved - batch.x) <= 0.7 * min(1, progress / 0.1) + 1e-5).all()
     assert in_box(moved)
 
@@ -49,7 +49,7 @@ def test_smoothadv_is_never_worse_than_no_attack(net: nn.Module, soft: bool) -> 
     y = 0.8 * labels.soft(batch.y, 4) + 0.05 if soft else batch.y
     batch = Batch(batch.x, y, generator=batch.generator)
     noise = noises(batch.x, 0.25, count=4, generator=batch.generator)
-    moved = method.perturb(net, batch, noise)
+    moved = method.moved(net, batch, noise)
     with torch.no_grad():
         before, after = (smoothed_loss(forward_copies(net, at + noise), y) for at in (batch.x, moved))
     assert (after >= before).all()
@@ -143,5 +143,5 @@ def test_pgd_training_and_smoothadv_clip_to_the_box_before_they_renorm(net: nn.M
     expected = batch.x + inside * (1.0 / length(inside)).clamp(max=1).reshape(-1, 1, 1, 1)
     assert torch.allclose(PGDTraining(eps=1.0, steps=1).perturb(net, batch), expected, atol=1e-5)
     silent = torch.zeros(1, *batch.x.shape)
-    moved = SmoothAdv(sigma=0.0, noises=1, eps=1.0, steps=1).perturb(net, batch, silent)
+    moved = SmoothAdv(sigma=0.0, noises=1, eps=1.0, steps=1).moved(net, batch, silent)
     assert torch.allclose(moved, expected, atol=1e-5)

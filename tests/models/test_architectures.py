@@ -137,7 +137,7 @@ def test_shapes_and_widths_that_do_not_fit_are_refused(name, shape, options):
 
 
 def test_every_architecture_says_what_it_is_in_one_line():
-    for factory in MODELS.values():
+    for factory in map(MODELS.find, MODELS.shipped):
         assert factory.__doc__
         assert len(factory.__doc__.splitlines()[0]) > 20
 

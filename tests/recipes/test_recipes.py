@@ -18,11 +18,11 @@ PRESETS = [name for name in recipe_names() if "/" in name]
 
 def parts(recipe: dict) -> tuple[object, object | None]:
     options = dict(recipe["method"])
-    method = METHODS[options.pop("name")](**options)
+    method = METHODS.find(options.pop("name"))(**options)
     if recipe.get("augment") is None:
         return method, None
     options = dict(recipe["augment"])
-    factory = AUGMENTERS[options.pop("name")]
+    factory = AUGMENTERS.find(options.pop("name"))
     return method, factory(num_classes=10, **options)
 
 
@@ -53,7 +53,7 @@ def test_a_preset_costs_what_its_table_says(name: str) -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_is_named_after_its_sigma_where_it_has_one(name: str) -> None:
     method = load_recipe(name)["method"]
-    takes_sigma = "sigma" in inspect.signature(METHODS[method["name"]]).parameters
+    takes_sigma = "sigma" in inspect.signature(METHODS.find(method["name"])).parameters
     assert takes_sigma == ("sigma" in method)
     if takes_sigma:
         assert name.endswith(f"-{method['sigma']}")

@@ -1,19 +1,21 @@
-"""Which extra samples: the registry of augmenters."""
+"""Which extra samples: the augmenters."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from typing import Any
+from wassermix.core.lazy import lazy_names
 
-from wassermix.augment.cutmix import CutMix
-from wassermix.augment.features import FeatureGeodesic
-from wassermix.augment.geodesic import GeodesicAugmenter
-from wassermix.augment.kmixup import KMixup
-from wassermix.augment.manifold import ManifoldMixup
-from wassermix.augment.mixup import Mixup
-from wassermix.augment.puzzlemix import PuzzleMix
-from wassermix.augment.sampler import GeodesicSampler, augment_to_file
-from wassermix.augment.simplex import SimplexAugmenter
-from wassermix.augment.stored import AugmentedSet
+if TYPE_CHECKING:
+    from wassermix.augment.cutmix import CutMix
+    from wassermix.augment.features import FeatureGeodesic
+    from wassermix.augment.geodesic import GeodesicAugmenter
+    from wassermix.augment.kmixup import KMixup
+    from wassermix.augment.manifold import ManifoldMixup
+    from wassermix.augment.mixup import Mixup
+    from wassermix.augment.puzzlemix import PuzzleMix
+    from wassermix.augment.registry import AUGMENTERS
+    from wassermix.augment.sampler import GeodesicSampler, augment_to_file
+    from wassermix.augment.simplex import SimplexAugmenter
+    from wassermix.augment.stored import AugmentedSet
 
 __all__ = [
     "AUGMENTERS",
@@ -30,13 +32,4 @@ __all__ = [
     "augment_to_file",
 ]
 
-AUGMENTERS: dict[str, Any] = {
-    "geodesic": GeodesicAugmenter,
-    "simplex": SimplexAugmenter,
-    "feature-geodesic": FeatureGeodesic,
-    "mixup": Mixup,
-    "kmixup": KMixup,
-    "cutmix": CutMix,
-    "manifold": ManifoldMixup,
-    "puzzlemix": PuzzleMix,
-}
+__getattr__ = lazy_names(__name__)

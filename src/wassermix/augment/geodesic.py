@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -17,7 +16,6 @@ from wassermix.augment.pool import (
     Latents,
     Pairs,
     Pool,
-    Source,
     confusion_weights,
     near_weights,
     require_pairs,
@@ -29,6 +27,7 @@ from wassermix.core import labels as labelling
 from wassermix.core.classifier import Classifier
 from wassermix.core.draws import permutation, uniform
 from wassermix.core.errors import InputError
+from wassermix.core.samples import LabelledSamples, TensorSamples
 from wassermix.embed import Embedding, Pixel
 from wassermix.geodesic.path import Labels
 from wassermix.geodesic.worst import Scorer, Search, place, search_passes, worst_times
@@ -53,21 +52,6 @@ TOLERANCE = 1e-3
 """L1 error of the plans' marginals: an augmentation needs no more."""
 MAP_SIZE = 1000
 """A stored map is fitted on at most so many samples of each class."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """A batch seen as a source."""
-
-    x: Tensor
-    y: Tensor
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    def get(self, indices: Tensor, /) -> Tensor:
-        """The rows at ``indices``."""
-        return self.x[indices]
 
 
 class GeodesicAugmenter:
@@ -98,6 +82,7 @@ class GeodesicAugmenter:
     """
 
     adds: ClassVar[bool] = True
+    wants_embedding: ClassVar[bool] = True
     reference: ClassVar[str] = "Zhu et al. 2023, Algorithm 1"
 
     def __init__(
@@ -150,6 +135,16 @@ class GeodesicAugmenter:
         share = 1.0 if self.scope == "sample" else self.search_share
         return search_passes(self.search, self.candidates) * share * self.target_classes
 
+    @property
+    def stored(self) -> bool:
+        """Whether a set stands beside the training split, instead of new samples beside each batch."""
+        return self.mode == "stored"
+
+    @property
+    def scored_under(self) -> tuple[str, ...]:
+        """The method's noise, and its attack where times are searched."""
+        return ("sigma", "attack") if self.attacked and self.choice == "worst" else ("sigma",)
+
     def __call__(
         self,
         x: Tensor,
@@ -176,7 +171,7 @@ class GeodesicAugmenter:
         wanted = round(self.ratio * len(x))
         if len(pool.present) < 2 or wanted == 0:
             return x[:0], torch.zeros(0, self.num_classes, device=x.device)
-        weights = self._weights(pool, _Batch(x, kinds), model)
+        weights = self._weights(pool, TensorSamples(x, kinds), model)
         with torch.no_grad():
             parts = [
                 place(made.path, t, self.max_distance)[:2]
@@ -187,7 +182,7 @@ class GeodesicAugmenter:
     @torch.no_grad()
     def make_set(
         self,
-        source: Source,
+        source: LabelledSamples,
         *,
         model: Classifier | None = None,
         generator: torch.Generator | None = None,
@@ -214,7 +209,7 @@ class GeodesicAugmenter:
 
     @torch.no_grad()
     def fill_classes(
-        self, source: Source, wanted: Tensor, *, generator: torch.Generator | None = None
+        self, source: LabelledSamples, wanted: Tensor, *, generator: torch.Generator | None = None
     ) -> AugmentedSet:
         """``wanted[c]`` new samples that leave class ``c``, at drawn times: for balancing classes.
 
@@ -242,7 +237,7 @@ class GeodesicAugmenter:
         """A set that was saved before."""
         return AugmentedSet.load(path)
 
-    def _prepared(self, source: Source) -> tuple[Embedding, Latents]:
+    def _prepared(self, source: LabelledSamples) -> tuple[Embedding, Latents]:
         """The embedding and the source's latents, encoded once; what was learnt from another source goes."""
         if self._latents is None or self._latents.source is not source:
             embed = Pixel().fit(source.get(torch.arange(1))) if self.embed is None else self.embed
@@ -257,7 +252,7 @@ class GeodesicAugmenter:
             )
         return None if model is None else Scorer(model, self.score, sigma, attack)
 
-    def _weights(self, pool: Pool, source: Source, model: Classifier | None) -> Tensor:
+    def _weights(self, pool: Pool, source: LabelledSamples, model: Classifier | None) -> Tensor:
         if self.pairs == "confusion":
             if model is None:
                 raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -11,12 +11,13 @@ from torch import Tensor
 from wassermix.core.classifier import Classifier, evaluating
 from wassermix.core.draws import choose, permutation
 from wassermix.core.errors import InputError
+from wassermix.core.samples import LabelledSamples
 from wassermix.core.streams import stream
 from wassermix.embed import Embedding, encode_rows
 from wassermix.geodesic.worst import device_of
 from wassermix.transport import solve_coupling
 
-__all__ = ["Pairs", "Pool", "Source", "confusion_weights", "near_weights", "uniform_weights"]
+__all__ = ["Pairs", "Pool", "confusion_weights", "near_weights", "uniform_weights"]
 
 Pairs = Literal["uniform", "confusion", "near"]
 CACHE_BYTES = 2**29
@@ -27,23 +28,10 @@ LEAST_COST = 1e-6
 """Classes nearer than this share of the largest cost count as equally near."""
 
 
-class Source(Protocol):
-    """Labelled samples by index: every data split of this package."""
-
-    @property
-    def y(self) -> Tensor:
-        """Labels ``(n,)`` int64."""
-
-    def __len__(self) -> int: ...
-
-    def get(self, indices: Tensor, /) -> Tensor:
-        """The samples at ``indices`` as floats on their data scale."""
-
-
 class Latents:
     """All latents of a source, by index: encoded once where they fit into memory, else on demand."""
 
-    def __init__(self, source: Source, embed: Embedding) -> None:
+    def __init__(self, source: LabelledSamples, embed: Embedding) -> None:
         self.source, self.embed = source, embed
         first = source.get(torch.zeros(1, dtype=torch.int64))
         self.shape = tuple(first.shape[1:])
@@ -134,7 +122,7 @@ def uniform_weights(pool: Pool) -> Tensor:
 
 
 @torch.no_grad()
-def confusion_weights(pool: Pool, source: Source, model: Classifier) -> Tensor:
+def confusion_weights(pool: Pool, source: LabelledSamples, model: Classifier) -> Tensor:
     """Pairs by how much probability the model gives to the other class, on training samples, ``(k, k)``.
 
     A tenth is spread evenly, so that no pair dies out.

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from wassermix.augment.geodesic import GeodesicAugmenter
-from wassermix.augment.pool import Source
+from wassermix.augment.protocol import KeepsSet, StoredSet
 from wassermix.augment.stored import AugmentedSet
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
+from wassermix.core.registry import call_with
+from wassermix.core.samples import LabelledSamples, TensorSamples
 from wassermix.core.streams import stream
 from wassermix.embed import EMBEDDINGS
 from wassermix.geodesic.path import Labels
@@ -47,8 +49,8 @@ class GeodesicSampler:
         pairs: Literal["uniform", "near"] = "uniform",
         seed: int = 0,
     ) -> None:
-        if embed not in EMBEDDINGS:
-            raise InputError(f"embed='{embed}' is none of {', '.join(EMBEDDINGS)}")
+        if embed not in EMBEDDINGS.names():
+            raise InputError(f"embed='{embed}' is none of {', '.join(EMBEDDINGS.names())}")
         self.ratio, self.balance, self.embed, self.pair_size = ratio, balance, embed, pair_size
         self.entropy, self.t_max, self.labels, self.pairs, self.seed = entropy, t_max, labels, pairs, seed
         self.classes_: npt.NDArray[np.generic] = np.empty(0)
@@ -68,7 +70,7 @@ class GeodesicSampler:
             raise InputError("X has no rows; expected samples of at least two classes")
         self.classes_, codes = np.unique(kinds, return_inverse=True)
         rows = torch.from_numpy(table.reshape(len(table), -1).astype(np.float32))
-        source = _Table(rows, torch.from_numpy(codes.astype(np.int64)))
+        source = TensorSamples(rows, torch.from_numpy(codes.astype(np.int64)))
         made = self._made(source)
         new = made.x.numpy().reshape(-1, *table.shape[1:])
         x = np.concatenate([table, new.astype(_float_of(table))])
@@ -77,8 +79,8 @@ class GeodesicSampler:
             return x, torch.cat([real, made.labels(torch.arange(len(made)))]).numpy()
         return x, np.concatenate([kinds, self.classes_[made.y.numpy()]])
 
-    def _made(self, source: _Table) -> AugmentedSet:
-        embed, kinds = EMBEDDINGS[self.embed]().fit(source.x), len(self.classes_)
+    def _made(self, source: TensorSamples) -> AugmentedSet:
+        embed, kinds = EMBEDDINGS.make(self.embed, {}).fit(source.x), len(self.classes_)
         share = math.ceil(self.ratio * len(source) / max(1, kinds * (kinds - 1)))
         augment = GeodesicAugmenter(
             max(2, kinds),
@@ -100,28 +102,14 @@ class GeodesicSampler:
         return augment.fill_classes(source, counts.max() - counts, generator=generator)
 
 
-class _Table:
-    """Rows in memory as a source."""
-
-    def __init__(self, x: Tensor, y: Tensor) -> None:
-        self.x, self.y = x, y
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    def get(self, indices: Tensor, /) -> Tensor:
-        """The rows at ``indices``."""
-        return self.x[indices]
-
-
 def _float_of(table: npt.NDArray[np.generic]) -> npt.DTypeLike:
     """Floats keep their type; integers become float64, for the new rows lie between them."""
     return table.dtype if np.issubdtype(table.dtype, np.floating) else np.float64
 
 
 def augment_to_file(
-    augment: GeodesicAugmenter,
-    source: Source,
+    augment: KeepsSet,
+    source: LabelledSamples,
     out: Path,
     *,
     model: Classifier | None = None,
@@ -129,12 +117,11 @@ def augment_to_file(
     seed: int = 0,
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> AugmentedSet:
+) -> StoredSet:
     """The augmented set of a training split, as ``.npz`` with ``x, y`` (soft), ``class0, class1, t``."""
     if out.exists() and not overwrite:
         raise InputError(f"'{out}' exists; use --overwrite to replace it, or another --out")
-    made = augment.make_set(
-        source, model=model, generator=stream(seed, "augment"), sigma=sigma, progress=progress
-    )
+    context = {"model": model, "generator": stream(seed, "augment"), "sigma": sigma, "progress": progress}
+    made: StoredSet = call_with(partial(augment.make_set, source), {}, context, what="augment")
     made.save(out)
     return made

@@ -40,6 +40,8 @@ class SimplexAugmenter:
     """
 
     adds: ClassVar[bool] = True
+    wants_embedding: ClassVar[bool] = True
+    scored_under: ClassVar[tuple[str, ...]] = ("sigma",)
     reference: ClassVar[str] = "Zhu et al. 2023, the objective over N classes"
 
     def __init__(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from wassermix.augment import augment_to_file
+from wassermix.augment.protocol import KeepsSet
 from wassermix.cli.console import counted, say
 from wassermix.cli.target import Target, load_target
 from wassermix.cli.train import parse_overrides
@@ -33,7 +34,8 @@ def run_augment(
     if config.augment is not None and config.augment.get("choice") == "worst" and target is None:
         raise InputError("augment.choice=worst needs a model to be worst for; give one with --run RUN")
     parts = build_parts(config)
-    if config.augment is None or not hasattr(parts.augment, "make_set"):
+    augment = None if parts.augment is None else parts.augment.component
+    if config.augment is None or not isinstance(augment, KeepsSet):
         raise InputError(
             "augment: expected the geodesic augmenter, which makes new samples; leave augment= alone"
         )
@@ -44,7 +46,7 @@ def run_augment(
         )
     with counted("augmenting") as progress:
         made = augment_to_file(
-            parts.augment,
+            augment,
             parts.data.train,
             out,
             model=None if target is None else target.model,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ from wassermix.cli.console import counted, say, training
 from wassermix.core.errors import InputError
 from wassermix.engine import RunDir, TrainState, distributed, estimate_training, train
 from wassermix.engine.settings import Config, build_config, parse_value
-from wassermix.recipes import load_recipe
+from wassermix.recipes import read_recipe
 
-__all__ = ["parse_overrides", "read_recipe", "run_train"]
+__all__ = ["parse_overrides", "run_train"]
 
 
 def run_train(
@@ -84,23 +84,6 @@ def train_with_progress(
         if "reconstruction_error" in last:
             say(f"the embedding loses {last['reconstruction_error']:.2g} (mean squared error a coordinate)")
     return state
-
-
-def read_recipe(recipe: str) -> dict[str, Any]:
-    """A recipe by its shipped name, or from a YAML file."""
-    if not recipe.endswith((".yaml", ".yml")):
-        return load_recipe(recipe)
-    try:
-        raw = yaml.safe_load(Path(recipe).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"recipe '{recipe}' cannot be read: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"recipe '{recipe}' is not valid YAML: {error}") from error
-    if not isinstance(raw, Mapping):
-        raise InputError(
-            f"recipe '{recipe}' holds {type(raw).__name__}; expected keys such as data, model, method"
-        )
-    return dict(raw)
 
 
 def parse_overrides(words: Iterable[str]) -> dict[str, Any]:

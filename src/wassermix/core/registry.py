@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
 import typing
 from collections.abc import Callable, Mapping
@@ -20,7 +21,10 @@ from typing import Any
 from wassermix.core.errors import InputError
 from wassermix.core.settings import nearest
 
-__all__ = ["Registry", "call_with", "import_object", "keyword_options"]
+__all__ = ["Registry", "call_with", "has_trait", "import_object", "keyword_options"]
+
+OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+"""``package.module:object``; a path or an address that holds a colon looks otherwise."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,10 @@ class Registry:
     def find(self, name: str) -> Callable[..., Any]:
         """The class or function called ``name``; unknown names are refused with the nearest one."""
         if name in self.shipped:
-            return import_object(self.shipped[name], what=self.family)
+            return _imported(self.shipped[name], what=self.family)
         if name in (plugins := self._plugins()):
             return self._loaded(plugins[name])
-        if ":" in name:
+        if self.is_own(name):
             return import_object(name, what=self.family)
         known = self.names()
         raise InputError(
@@ -55,7 +59,11 @@ class Registry:
 
     def is_own(self, name: str) -> bool:
         """Whether ``name`` is ``package.module:object``, which would import code that a file names."""
-        return name not in self.shipped and name not in self._plugins() and ":" in name
+        return OWN.fullmatch(name) is not None and name not in self.shipped and name not in self._plugins()
+
+    def declares(self, name: str, trait: str) -> bool:
+        """Whether the class called ``name`` says ``trait = True``, before one is made."""
+        return has_trait(self.find(name), trait)
 
     def make(self, name: str, options: Mapping[str, Any], context: Mapping[str, Any] | None = None) -> Any:
         """The component called ``name`` with its options, and those parts of ``context`` that it asks for."""
@@ -93,6 +101,11 @@ def call_with(
     return factory(**wanted, **options)
 
 
+def has_trait(component: object, trait: str) -> bool:
+    """Whether a component or its class says ``trait = True``; what it does not say is False."""
+    return getattr(component, trait, False) is True
+
+
 def keyword_options(
     factory: Callable[..., Any], *, context: frozenset[str] = frozenset()
 ) -> dict[str, tuple[Any, Any]]:
@@ -111,16 +124,20 @@ def import_object(name: str, *, what: str) -> Callable[..., Any]:
 
     ``what`` says in an error what the object was wanted for: "model", "method", ...
     """
-    module_name, _, attribute = name.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
+    return _imported(name, what=what)
+
+
+def _imported(name: str, *, what: str) -> Callable[..., Any]:
+    module_name, _, attribute = name.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
     except Exception as error:  # whatever the user's module raises while it is imported
         raise InputError(f"{what} '{name}' cannot be imported: {type(error).__name__}: {error}") from error
-    if not callable(found):
+    if not (inspect.isclass(found) or inspect.isroutine(found)):
         raise InputError(f"{what} '{name}' is a {type(found).__name__}; expected a class or function")
     return typing.cast(Callable[..., Any], found)

@@ -145,7 +145,7 @@ def nearest(word: str, known: Iterable[str], prefix: str = "") -> str:
     names = sorted(known)
     if not names:
         return "it has no options"
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5)
     hint = f"did you mean '{prefix}{close[0]}'? " if close else ""
     return f"{hint}expected one of {', '.join(names)}"
 

@@ -1,11 +1,17 @@
 """Data sets: by name, from the user's files, or synthetic; inputs stay on their own scale."""
 
-from wassermix.data.dataset import Dataset, split_statistics
-from wassermix.data.folder import FolderSplit
-from wassermix.data.gaussians import gaussian_means
-from wassermix.data.load import DATA, load_data
-from wassermix.data.locate import cache_folder, data_folders
-from wassermix.data.splits import Split, SubsetSplit, TensorSplit, batches
+from typing import TYPE_CHECKING
+
+from wassermix.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from wassermix.data.dataset import Dataset, split_statistics
+    from wassermix.data.folder import FolderSplit
+    from wassermix.data.gaussians import gaussian_means
+    from wassermix.data.load import load_data
+    from wassermix.data.locate import cache_folder, data_folders
+    from wassermix.data.registry import DATA
+    from wassermix.data.splits import Split, SubsetSplit, TensorSplit, batches
 
 __all__ = [
     "DATA",
@@ -21,3 +27,5 @@ __all__ = [
     "load_data",
     "split_statistics",
 ]
+
+__getattr__ = lazy_names(__name__)

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from wassermix.core.errors import InputError
-from wassermix.data.cifar import load_cifar10, load_cifar100
+from wassermix.core.registry import keyword_options
+from wassermix.core.settings import nearest
 from wassermix.data.dataset import Dataset, hold_out, shrink
 from wassermix.data.download import Progress
-from wassermix.data.folder import load_folder
-from wassermix.data.gaussians import load_gaussians
-from wassermix.data.idx import load_fashion_mnist, load_mnist
 from wassermix.data.locate import data_folders, first_existing
-from wassermix.data.mnist5k import load_mnist5k
-from wassermix.data.npz import Layout, load_npz
-from wassermix.data.table import load_table
-from wassermix.data.tiny_imagenet import load_tiny_imagenet
+from wassermix.data.registry import DATA
 
-__all__ = ["DATA", "load_data", "own_units"]
+__all__ = ["data_options", "load_data", "own_units"]
 
 Loader = Callable[..., Dataset]
 
-DATA: dict[str, Loader] = {
-    "mnist5k": load_mnist5k,
-    "mnist": load_mnist,
-    "fashion-mnist": load_fashion_mnist,
-    "cifar10": load_cifar10,
-    "cifar100": load_cifar100,
-    "tiny-imagenet": load_tiny_imagenet,
-    "gaussians": load_gaussians,
-}
-"""The data sets known by name."""
-
-CONTEXT = ("path", "root", "seed", "download", "progress", "train_size")
+CONTEXT = frozenset({"root", "progress"})
+"""What the caller supplies and no config says."""
 TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
@@ -50,40 +34,28 @@ def load_data(
     root: Path | None = None,
     download: bool = True,
     progress: Progress | None = None,
-    layout: Layout | None = None,
-    label: str | None = None,
-    test: str | None = None,
-    test_share: float | None = None,
-    standardize: bool | None = None,
-    size: int | None = None,
-    channels: int | None = None,
-    test_size: int | None = None,
-    classes: int | None = None,
-    dim: int | None = None,
-    separation: float | None = None,
-    sd: float | None = None,
+    **options: Any,
 ) -> Dataset:
     """Load a data set by name, or from the path of an npz file, a CSV table or a folder of images.
 
-    ``holdout`` is the stratified share of the training set to keep apart for choosing settings,
-    ``train_size`` how many training samples to use of the rest (stratified too). ``root`` is searched
-    instead of ``$WASSERMIX_DATA`` and the cache. ``seed`` fixes every random choice made here (those two,
-    a test share, synthetic samples); leave it alone when a training's seed changes, so that runs stay
-    comparable. ``progress(done, total)`` follows a download in bytes. Each other option belongs to one
-    kind of data, and the others refuse it.
+    ``name`` may also be ``package.module:function``, a loader of the user's own that returns a
+    :class:`Dataset`, or the name that an installed package gives to one. ``holdout`` is the stratified share
+    of the training set to keep apart for choosing settings, ``train_size`` how many training samples to use
+    of the rest (stratified too). ``root`` is searched instead of ``$WASSERMIX_DATA`` and the cache. ``seed``
+    fixes every random choice made here (those two, a test share, synthetic samples); leave it alone when a
+    training's seed changes, so that runs stay comparable. ``progress(done, total)`` follows a download in
+    bytes. ``options`` are the loader's own keyword arguments (:func:`data_options`).
     """
     loader, where = _find(str(name), root)
-    given = {"layout": layout, "label": label, "test": test, "test_share": test_share, "size": size,
-             "channels": channels, "test_size": test_size, "classes": classes, "dim": dim,
-             "separation": separation, "sd": sd, "standardize": standardize}  # fmt: skip
-    options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-    context: dict[str, Any] = {"root": root, "download": download, "seed": seed, "progress": progress}
     known = inspect.signature(loader).parameters
-    _refuse_unknown(str(name), options, known=list(known))
+    _refuse_unknown(str(name), options, loader)
+    context = {"root": root, "download": download, "seed": seed, "progress": progress}
     options |= {key: value for key, value in context.items() if key in known}
     if "train_size" in known and train_size is not None and 0 <= holdout < 1:
         options["train_size"] = math.ceil(train_size / (1 - holdout))  # made to measure; shrink trims it
     data = loader(*where, **options)
+    if not isinstance(data, Dataset):
+        raise InputError(f"data '{name}' gave a {type(data).__name__}; expected a wassermix.data.Dataset")
     return shrink(hold_out(data, holdout, seed), train_size, seed)
 
 
@@ -92,18 +64,31 @@ def own_units(name: str | Path) -> dict[str, Any]:
     return {"standardize": False} if str(name).endswith(TABLES) else {}
 
 
+def data_options(name: str) -> dict[str, tuple[Any, Any]]:
+    """``{option: (type, default)}`` of the data called ``name``: what all data take, and the loader's own."""
+    return {**_own_options(_find(name, None)[0]), **keyword_options(load_data, context=CONTEXT)}
+
+
 def _find(name: str, root: Path | None) -> tuple[Loader, tuple[Path, ...]]:
     """The loader for ``name``, and the path for it where ``name`` is one."""
-    if name in DATA:
-        return DATA[name], ()
+    if name in DATA.names():
+        return DATA.find(name), ()
     path = first_existing([Path(), *data_folders(root)], [str(Path(name).expanduser())])
+    if path is None and DATA.is_own(name):
+        return DATA.find(name), ()
     if path is None or not name.strip():
         raise InputError(_unknown(name, root))
     if path.is_dir():
+        from wassermix.data.folder import load_folder
+
         return load_folder, (path,)
     if path.suffix == ".npz":
+        from wassermix.data.npz import load_npz
+
         return load_npz, (path,)
     if path.name.endswith(TABLES):
+        from wassermix.data.table import load_table
+
         return load_table, (path,)
     raise InputError(
         f"data '{name}' is a file of no known type; expected .npz, {', '.join(TABLES)} or a folder of images"
@@ -114,16 +99,19 @@ def _unknown(name: str, root: Path | None) -> str:
     if "/" in name or Path(name).suffix:
         places = ", ".join(f"'{place}'" for place in data_folders(root))
         return f"data '{name}' does not exist, neither in the current folder nor in {places}"
-    close = difflib.get_close_matches(name.lower(), DATA, n=1, cutoff=0.5)
-    hint = f"did you mean '{close[0]}'? " if close else ""
     return (
-        f"data '{name}' is unknown; {hint}known are {', '.join(DATA)}, "
+        f"data '{name}' is unknown; {nearest(name, DATA.names())}, "
         "or give the path of an npz file, a CSV table or a folder of images"
     )
 
 
-def _refuse_unknown(name: str, options: dict[str, Any], *, known: list[str]) -> None:
+def _refuse_unknown(name: str, options: Mapping[str, Any], loader: Loader) -> None:
+    known = _own_options(loader)
     for key in options:
         if key not in known:
-            takes = [option for option in known if option not in CONTEXT]
-            raise InputError(f"data '{name}' takes no option '{key}'; it takes {', '.join(takes) or 'none'}")
+            raise InputError(f"data '{name}' takes no option '{key}'; it takes {', '.join(known) or 'none'}")
+
+
+def _own_options(loader: Loader) -> dict[str, tuple[Any, Any]]:
+    """A loader's keyword arguments without those that :func:`load_data` supplies."""
+    return keyword_options(loader, context=frozenset(keyword_options(load_data)))

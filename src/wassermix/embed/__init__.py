@@ -1,21 +1,24 @@
 """Where to interpolate: pixels, principal components, a VAE, standardised columns, or your own pair."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from wassermix.embed.files import (
-    EMBEDDINGS,
-    encode_rows,
-    fit_cached,
-    fit_rows,
-    load_embedding,
-    reconstruction_error,
-    save_embedding,
-)
-from wassermix.embed.own import EncoderDecoder
-from wassermix.embed.pca import PCA
-from wassermix.embed.pixel import Pixel, Standard
-from wassermix.embed.protocol import Embedding
-from wassermix.embed.vae import VAE
+from wassermix.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from wassermix.embed.files import (
+        encode_rows,
+        fit_cached,
+        fit_rows,
+        load_embedding,
+        reconstruction_error,
+        save_embedding,
+    )
+    from wassermix.embed.own import EncoderDecoder
+    from wassermix.embed.pca import PCA
+    from wassermix.embed.pixel import Pixel, Standard
+    from wassermix.embed.protocol import Embedding
+    from wassermix.embed.registry import EMBEDDINGS
+    from wassermix.embed.vae import VAE
 
 __all__ = [
     "EMBEDDINGS",
@@ -32,3 +35,5 @@ __all__ = [
     "reconstruction_error",
     "save_embedding",
 ]
+
+__getattr__ = lazy_names(__name__)

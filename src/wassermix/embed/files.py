@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import cast
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -14,13 +15,10 @@ from wassermix import __version__
 from wassermix.core.errors import InputError
 from wassermix.core.samples import Samples
 from wassermix.core.streams import stream
-from wassermix.embed.pca import PCA
-from wassermix.embed.pixel import Pixel, Standard
 from wassermix.embed.protocol import Embedding, Progress
-from wassermix.embed.vae import VAE
+from wassermix.embed.registry import EMBEDDINGS
 
 __all__ = [
-    "EMBEDDINGS",
     "encode_rows",
     "fit_cached",
     "fit_rows",
@@ -28,8 +26,6 @@ __all__ = [
     "reconstruction_error",
     "save_embedding",
 ]
-
-EMBEDDINGS: dict[str, type[Embedding]] = {"pixel": Pixel, "pca": PCA, "vae": VAE, "standard": Standard}
 
 
 def save_embedding(embed: Embedding, path: Path) -> None:
@@ -47,9 +43,9 @@ def load_embedding(path: Path, *, embed: Embedding | None = None) -> Embedding:
         raise InputError(f"'{path}' cannot be read as an embedding: {error}; fit it again") from error
     if embed is None:
         name = described.get("embedding", "")
-        if name not in EMBEDDINGS:
+        if name not in EMBEDDINGS.names():
             raise InputError(f"'{path}' holds the embedding '{name}'; pass the object itself as embed=")
-        embed = EMBEDDINGS[name](**json.loads(described["options"]))
+        embed = cast(Embedding, EMBEDDINGS.make(name, json.loads(described["options"])))
     return embed.restore(tensors, tuple(json.loads(described["shape"])))
 
 

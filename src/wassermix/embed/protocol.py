@@ -33,6 +33,8 @@ class Embedding(nn.Module, ABC):
     """
 
     name: ClassVar[str] = "own"
+    slow_to_fit: ClassVar[bool] = False
+    """Whether fitting takes minutes, so that the result is kept for the next run on the same data."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -25,6 +25,7 @@ class VAE(Embedding):
     """
 
     name = "vae"
+    slow_to_fit = True
 
     def __init__(
         self,

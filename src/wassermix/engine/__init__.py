@@ -1,10 +1,15 @@
 """Training: from a config to a run directory."""
 
-from wassermix.engine.build import Parts, build_parts, load_dataset, make_model
-from wassermix.engine.cost import TrainingCost, estimate_training
-from wassermix.engine.loop import TrainState, train
-from wassermix.engine.objective import Extras, Objective
-from wassermix.engine.rundir import RunDir
+from typing import TYPE_CHECKING
+
+from wassermix.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from wassermix.engine.build import Parts, build_parts, load_dataset, make_model
+    from wassermix.engine.cost import TrainingCost, estimate_training
+    from wassermix.engine.loop import TrainState, train
+    from wassermix.engine.objective import Extras, Objective
+    from wassermix.engine.rundir import RunDir
 
 __all__ = [
     "Extras",
@@ -19,3 +24,5 @@ __all__ = [
     "make_model",
     "train",
 ]
+
+__getattr__ = lazy_names(__name__)

@@ -28,7 +28,7 @@ def make_budget(config: Config, samples_per_epoch: int, world: int = 1) -> Budge
         return Budget("passes", float(config.budget.removeprefix("passes:")))
     whole, rest = divmod(math.ceil(samples_per_epoch / world), config.batch_size)
     per_epoch = whole * _chunks(config.batch_size, config) + (_chunks(rest, config) if rest else 0)
-    return Budget("updates", config.updates or config.epochs * per_epoch)
+    return Budget("updates", config.updates or (config.epochs or 1) * per_epoch)
 
 
 def _chunks(samples: int, config: Config) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +10,16 @@ from typing import Any
 import torch
 from torch import nn
 
+from wassermix.augment.protocol import Augmentation
 from wassermix.core.classifier import evaluating
 from wassermix.core.errors import InputError
 from wassermix.data import Dataset, load_data
 from wassermix.data.locate import cache_folder
-from wassermix.embed import VAE, Embedding, fit_cached, fit_rows, load_embedding
-from wassermix.engine.settings import Config, Section, component
+from wassermix.embed import Embedding, fit_cached, fit_rows, load_embedding
+from wassermix.engine.settings import FAMILIES, Config, Section
+from wassermix.geodesic.protocol import Regularizer
 from wassermix.methods import Method, compatible
-from wassermix.models import build_model
+from wassermix.models import MODELS, build_model
 
 Progress = Callable[[int, int], None]
 
@@ -32,8 +33,8 @@ class Parts:
     data: Dataset
     model: nn.Module
     method: Method
-    augment: Any
-    regularizer: Any
+    augment: Augmentation | None
+    regularizer: Regularizer | None
     embed: Embedding | None
 
 
@@ -60,7 +61,8 @@ def build_parts(
     reason = compatible(method, augment, regularizer, shape=data.shape)
     if reason:
         raise InputError(reason)
-    return Parts(data, make_model(config, data), method, augment, regularizer, embed)
+    asked = None if augment is None else Augmentation(augment)
+    return Parts(data, make_model(config, data), method, asked, regularizer, embed)
 
 
 def load_dataset(config: Config, progress: Progress | None = None) -> Dataset:
@@ -81,7 +83,7 @@ def make_model(config: Config, data: Dataset) -> nn.Module:
         **_options(config.model),
     )
     model = in_fast_layout(model).to(device_of(config))
-    if ":" in config.model["name"]:
+    if config.model["name"] not in MODELS.shipped:
         _try_out(config.model["name"], model, data)
     return model
 
@@ -124,10 +126,14 @@ def device_of(config: Config) -> torch.device:
 
 def _embedding(config: Config, data: Dataset, file: Path | None, fitting: Progress | None) -> Embedding:
     """The embedding, fitted on training samples only (never on held-out or test ones)."""
-    embed = _made("embed", config.embed, {})
+    embed: Embedding = _made("embed", config.embed, {})
+    if not isinstance(embed, Embedding):
+        raise InputError(
+            f"embed: a {type(embed).__name__} is no wassermix.embed.Embedding; derive it from that"
+        )
     if file is not None and file.exists():
         return load_embedding(file, embed=embed)
-    if isinstance(embed, VAE):  # minutes of training: kept for the next run on the same data
+    if embed.slow_to_fit:
         folder = cache_folder() / "embeddings"
         return fit_cached(embed, data.train, cache=folder, seed=config.seed, progress=fitting)
     return fit_rows(embed, data.train, seed=config.seed, progress=fitting)
@@ -137,10 +143,7 @@ def _made(family: str, section: Section | None, context: dict[str, Any]) -> Any:
     """The component of a section, given those parts of the context that its constructor names."""
     if section is None:
         return None
-    factory = component(family, section["name"])
-    named = inspect.signature(factory).parameters
-    wanted = {key: value for key, value in context.items() if key in named}
-    return factory(**wanted, **_options(section))
+    return FAMILIES[family].make(section["name"], _options(section), context)
 
 
 def _options(section: Section) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from wassermix.engine.budget import make_budget
 from wassermix.engine.build import build_parts
-from wassermix.engine.loop import TrainState, stored_samples, stores, train
-from wassermix.engine.objective import search_cost
+from wassermix.engine.loop import TrainState, stored_samples, train
+from wassermix.engine.objective import conditions_of
 from wassermix.engine.settings import Config
 
 __all__ = ["TrainingCost", "estimate_training"]
@@ -39,8 +39,7 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
     What cannot be combined, read or built is refused here as it would be by the training itself.
     """
     parts = build_parts(config)
-    stored = parts.augment if stores(parts.augment) else None
-    extra = stored_samples(parts)
+    extra, stored = stored_samples(parts), None if parts.augment is None else parts.augment.keeps_set
     samples = len(parts.data.train) + extra
     budget = make_budget(config, samples)
     plain = config if stored is None else config.model_copy(update={"augment": None})
@@ -48,7 +47,9 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
     wanted = math.ceil(seconds * FIRST / max(first.seconds, 1e-3))
     short = _trained(plain, min(max(wanted, FIRST), MOST))
     # The worst time of each stored sample is searched once every `refresh` epochs.
-    searched = 0.0 if stored is None else search_cost(parts.method, stored) * extra / stored.refresh
+    searched = 0.0
+    if parts.augment is not None and stored is not None:
+        searched = parts.augment.passes(conditions_of(parts.method, 1.0)) * extra / stored.refresh
     an_image = short.passes / short.images + searched / samples
     an_update = an_image * short.images / short.updates
     if budget.unit == "passes":

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from wassermix.augment.protocol import Augmentation, StoredSet
 from wassermix.core.classifier import evaluating
 from wassermix.core.streams import stream, stream_seed
 from wassermix.data import Split, batches
@@ -23,7 +24,7 @@ from wassermix.engine.average import WeightAverage
 from wassermix.engine.budget import Budget, make_budget
 from wassermix.engine.build import Parts, build_parts, device_of
 from wassermix.engine.metrics import MetricsFile, TensorBoard, peak_memory_mib
-from wassermix.engine.objective import Extras, Objective, scored_under, search_cost
+from wassermix.engine.objective import Extras, Objective, conditions_of
 from wassermix.engine.rundir import RunDir
 from wassermix.engine.schedule import lr_factor
 from wassermix.engine.settings import Config, config_hash
@@ -31,10 +32,10 @@ from wassermix.engine.source import UnionSplit
 from wassermix.engine.teacher import find_teacher
 from wassermix.engine.transform import transform_batch
 from wassermix.methods import Batch
-from wassermix.methods.method import passes_at
+from wassermix.methods.protocol import passes_at
 from wassermix.transport import warm_up
 
-__all__ = ["TrainState", "stored_samples", "stores", "train"]
+__all__ = ["TrainState", "stored_samples", "train"]
 
 Progress = Callable[[float, str], None]
 """Called as ``progress(share of the training done, one line of numbers)`` after each update."""
@@ -103,8 +104,9 @@ class _Training:
         self.average = WeightAverage(parts.model, config.average) if config.average else None
         self.state = self._restored()
         self.teacher = find_teacher(parts.method, self.average, parts.data)
-        self.objective = distributed.wrapped(_objective(parts))
-        self.augmented: Any = None
+        self.objective = _objective(parts)
+        self.step = distributed.wrapped(self.objective)
+        self.augmented: StoredSet | None = None
         self.budget = self._budget()
         self.sinks = self._sinks()
 
@@ -123,7 +125,7 @@ class _Training:
         """One pass over ``source``; the mean of each term of the loss."""
         sums: dict[str, float] = {}
         seen = 0
-        _begin_epoch(self.objective)
+        self.objective.begin_epoch()
         # Layers such as dropout draw from the global stream: lend them a seeded one for this epoch.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(stream_seed(self.config.seed, "layers", self.state.epoch, distributed.rank()))
@@ -156,7 +158,7 @@ class _Training:
         """One step of the optimiser; the terms of the loss it stepped on."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.optimizer.lr * lr_factor(self.config.schedule, self._share())
-        terms: dict[str, Tensor] = self.objective(batch)
+        terms: dict[str, Tensor] = self.step(batch)
         loss = torch.stack(list(terms.values())).sum()
         self._require_finite(loss)
         self.optimizer.zero_grad(set_to_none=True)
@@ -167,7 +169,7 @@ class _Training:
         images = len(batch.x) * distributed.world_size()
         self.state.updates += 1
         self.state.images += images
-        self.state.passes += images * _passes(self.parts, batch.progress)
+        self.state.passes += _passes(self.parts, len(batch.x), batch.progress) * distributed.world_size()
         if self.average is not None:
             self.average.update(self.parts.model, self.state.updates)
         if self.progress is not None:
@@ -191,27 +193,26 @@ class _Training:
     def _epoch_source(self) -> Split:
         """The training split, with the stored augmented set beside it where the augmenter keeps one."""
         augment, train = self.parts.augment, self.parts.data.train
-        if not stores(augment):
+        keeper = None if augment is None else augment.keeps_set
+        if augment is None or keeper is None:
             return train
-        last_refresh = self.state.epoch - self.state.epoch % augment.refresh
-        if self.state.epoch == last_refresh:
-            self.augmented = self._refreshed()
+        if self.state.epoch % keeper.refresh == 0:
+            self.augmented = self._refreshed(augment)
+            if distributed.rank() == 0 and keeper.refresh > 1:
+                self.augmented.save(self.run.augmented_file)
         elif self.augmented is None:
-            self.augmented = augment.load_set(self.run.augmented_file)
+            self.augmented = keeper.load_set(self.run.augmented_file)
         return UnionSplit(train, self.augmented, self.parts.data.num_classes)
 
-    def _refreshed(self) -> Any:
+    def _refreshed(self, augment: Augmentation) -> StoredSet:
         """Algorithm 1 of the paper under the current model; the same on every process."""
         generator = stream(self.config.seed, "augment", self.state.epoch, device=self.device)
-        augment, method = self.parts.augment, self.parts.method
-        under = scored_under(method, augment, progress=self._share(), generator=generator)
-        augmented = augment.make_set(
-            self.parts.data.train, model=self.parts.model, generator=generator, **under
+        under = conditions_of(self.parts.method, self._share(), generator)
+        made = augment.make_set(
+            self.parts.data.train, model=self.parts.model, generator=generator, conditions=under
         )
-        self.state.passes += len(augmented) * search_cost(method, augment)
-        if distributed.rank() == 0 and augment.refresh > 1:
-            augmented.save(self.run.augmented_file)
-        return augmented
+        self.state.passes += len(made) * augment.passes(under)
+        return made
 
     def _close_epoch(self, terms: dict[str, float], *, images: int, seconds: float) -> None:
         """The line in metrics.jsonl, then the checkpoint; resuming cuts lines without a checkpoint back."""
@@ -306,9 +307,9 @@ def _watched(split: Split) -> Tensor:
     return torch.linspace(0, len(split) - 1, min(WATCHED, len(split))).round().long()
 
 
-def _objective(parts: Parts) -> nn.Module:
+def _objective(parts: Parts) -> Objective:
     extras = Extras(
-        augment=None if stores(parts.augment) else parts.augment,
+        augment=_online(parts),
         regularizer=parts.regularizer,
         embed=parts.embed,
         source=None if is_streamed(parts.data.train) else parts.data.train,
@@ -316,32 +317,25 @@ def _objective(parts: Parts) -> nn.Module:
     return Objective(parts.model, parts.method, num_classes=parts.data.num_classes, extras=extras)
 
 
-def _begin_epoch(objective: nn.Module) -> None:
-    """Let an augmenter that remembers batches forget them, so that a resumed training is the same."""
-    bare = objective.module if isinstance(objective, nn.parallel.DistributedDataParallel) else objective
-    assert isinstance(bare, Objective)
-    begin = getattr(bare.extras.augment, "begin_epoch", None)
-    if begin is not None:
-        begin()
-
-
-def stores(augment: Any) -> bool:
-    """Whether the augmenter keeps a set beside the training split (Algorithm 1), not one for each batch."""
-    return getattr(augment, "mode", "online") == "stored"
+def _online(parts: Parts) -> Augmentation | None:
+    """The augmenter, where it works on each batch."""
+    return None if parts.augment is None or parts.augment.keeps_set is not None else parts.augment
 
 
 def stored_samples(parts: Parts) -> int:
     """How many samples a stored set puts beside the training split."""
-    return round(parts.augment.ratio * len(parts.data.train)) if stores(parts.augment) else 0
+    keeper = None if parts.augment is None else parts.augment.keeps_set
+    return 0 if keeper is None else round(keeper.ratio * len(parts.data.train))
 
 
-def _passes(parts: Parts, progress: float) -> float:
-    """Forward+backward passes that one image of a batch costs at this share of training, all told.
+def _passes(parts: Parts, size: int, progress: float) -> float:
+    """Forward+backward passes that a batch of ``size`` samples costs at this share of training, all told.
 
     New samples beside the batch cost the method too; making a stored set is counted when it is made.
     """
-    augment = None if stores(parts.augment) else parts.augment
-    ratio = augment.ratio if augment is not None and augment.adds else 0.0
-    search = search_cost(parts.method, augment) * (ratio or 1.0)
-    own = passes_at(parts.method, progress)
-    return float(own * (1 + ratio) + search + getattr(parts.regularizer, "passes", 0.0))
+    augment = _online(parts)
+    each = passes_at(parts.method, progress) * (1 + (0.0 if augment is None else augment.ratio))
+    if augment is not None:
+        each += augment.batch_passes(conditions_of(parts.method, progress))
+    further = 0.0 if parts.regularizer is None else parts.regularizer.batch_passes(size)
+    return each * size + further

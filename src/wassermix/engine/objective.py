@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import copy
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor, nn
 
-from wassermix.augment import GeodesicAugmenter, SimplexAugmenter
+from wassermix.augment.protocol import Augmentation, Conditions
 from wassermix.core import labels
-from wassermix.core.classifier import Classifier
 from wassermix.data import Split
 from wassermix.embed import Embedding
-from wassermix.methods import TRADES, Batch, Method, PGDTraining
+from wassermix.geodesic.protocol import Regularizer
+from wassermix.methods import Batch, Method
+from wassermix.methods.protocol import perturbation
 
-__all__ = ["Extras", "Objective", "scored_under", "search_cost"]
+__all__ = ["Extras", "Objective", "conditions_of"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Extras:
     ``source`` lends the regulariser samples of classes of which a batch has too few.
     """
 
-    augment: Any = None
-    regularizer: Any = None
+    augment: Augmentation | None = None
+    regularizer: Regularizer | None = None
     embed: Embedding | None = None
     source: Split | None = None
 
@@ -68,50 +68,36 @@ class Objective(nn.Module):
             )
         return terms
 
+    def begin_epoch(self) -> None:
+        """Let the augmenter forget earlier batches, so that a resumed training is the same."""
+        if self.extras.augment is not None:
+            self.extras.augment.begin_epoch()
+
     def _augmented(self, batch: Batch) -> Batch:
         augment = self.extras.augment
-        if augment is None or hasattr(augment, "on"):
+        if augment is None or augment.mixes_inside:
             return batch
-        under = scored_under(self.method, augment, progress=batch.progress, generator=batch.generator)
-        with torch.no_grad():
-            x, y = augment(batch.x, batch.y, model=self.model, generator=batch.generator, **under)
+        under = conditions_of(self.method, batch.progress, batch.generator)
+        x, y = augment.mix(batch.x, batch.y, model=self.model, generator=batch.generator, conditions=under)
         if augment.adds:
             x = torch.cat([batch.x, x])
             y = torch.cat([labels.soft(batch.y, self.num_classes), y])
         return replace(batch, x=x, y=y)
 
-    def _hidden_mixing(self, batch: Batch) -> Any:
+    def _hidden_mixing(self, batch: Batch) -> AbstractContextManager[Tensor | None]:
         """Mixing inside the network (manifold mixup) happens while the method runs its forwards."""
         augment = self.extras.augment
-        if augment is None or not hasattr(augment, "on"):
+        if augment is None or not augment.mixes_inside:
             return nullcontext()
-        return augment.on(self.model, batch.x, batch.y, generator=batch.generator)
+        return augment.mix_inside(self.model, batch.x, batch.y, generator=batch.generator)
 
 
-def scored_under(
-    method: Method, augment: Any, *, progress: float, generator: torch.Generator | None
-) -> dict[str, Any]:
-    """What an augmenter looks for the worst place under: the method's noise, and for a time its attack."""
-    if not isinstance(augment, GeodesicAugmenter | SimplexAugmenter):
-        return {}
-    if not _attacks(method, augment):
-        return {"sigma": method.sigma}
-
-    def attack(model: Classifier, x: Tensor, y: Tensor) -> Tensor:
-        return method.perturb(model, Batch(x=x, y=y, progress=progress, generator=generator))
-
-    return {"sigma": method.sigma, "attack": attack}
-
-
-def search_cost(method: Method, augment: Any) -> float:
-    """Passes that the search costs for each new sample; each forward of it may follow an attack."""
-    passes = float(getattr(augment, "passes", 0.0))
-    return passes * (1 + 3 * method.steps) if _attacks(method, augment) else passes
-
-
-def _attacks(method: Method, augment: Any) -> TypeGuard[PGDTraining | TRADES]:
-    wanted = isinstance(augment, GeodesicAugmenter) and augment.attacked and augment.choice == "worst"
-    return wanted and isinstance(method, PGDTraining | TRADES)
+def conditions_of(method: Method, progress: float, generator: torch.Generator | None = None) -> Conditions:
+    """How the method trains at this share of training: what an augmenter looks for the worst place under."""
+    own = perturbation(method, progress, generator)
+    if own is None:
+        return Conditions(method.sigma)
+    return Conditions(method.sigma, own.attack, own.passes)
 
 
 def _moved(extras: Extras, home: torch.device) -> Extras:
@@ -119,7 +105,5 @@ def _moved(extras: Extras, home: torch.device) -> Extras:
     if home.type == "cpu" or extras.embed is None:
         return extras
     embed = copy.deepcopy(extras.embed).to(home)
-    augment = copy.copy(extras.augment)
-    if getattr(augment, "embed", None) is not None:
-        augment.embed = embed
+    augment = None if extras.augment is None else extras.augment.with_embedding(embed)
     return replace(extras, embed=embed, augment=augment)

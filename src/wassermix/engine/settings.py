@@ -6,20 +6,26 @@ the constructor's own keyword arguments, so a key, an argument and a label in a 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import inspect
 import json
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
+from wassermix.augment.registry import AUGMENTERS
 from wassermix.core.errors import InputError
-from wassermix.core.registry import import_object
+from wassermix.core.registry import Registry
+from wassermix.core.settings import nearest, parse_number
+from wassermix.data.registry import DATA
+from wassermix.embed.registry import EMBEDDINGS
+from wassermix.geodesic.registry import REGULARIZERS
+from wassermix.methods.registry import METHODS
+from wassermix.models.registry import MODELS
 
 __all__ = [
     "Config",
@@ -28,18 +34,24 @@ __all__ = [
     "build_config",
     "config_hash",
     "dump_config",
+    "imported_code",
     "parse_value",
 ]
 
 M = typing.TypeVar("M", bound=BaseModel)
 
-CONTEXT = {"self", "num_classes", "shape", "embed", "generator", "device", "mean", "std", "root", "progress"}
+CONTEXT = frozenset(
+    {"num_classes", "shape", "embed", "generator", "device", "mean", "std", "root", "progress"}
+)
 """Arguments that the engine supplies; they are never keys of a config."""
 
-FAMILIES = ("data", "model", "method", "augment", "regularizer", "embed")
+FAMILIES: dict[str, Registry] = {
+    registry.family: registry for registry in (DATA, MODELS, METHODS, AUGMENTERS, REGULARIZERS, EMBEDDINGS)
+}
 """Sections that configure a component by its constructor."""
 
-FRACTION = re.compile(r"\s*\d+(\.\d+)?\s*/\s*\d+(\.\d+)?\s*")
+UNHASHED = {"device", "tensorboard", "workers"}
+"""Keys that do not change what is trained."""
 
 SHORTHANDS = (*FAMILIES, "schedule")
 """Sections for which ``key=value`` means ``key.name=value``."""
@@ -51,7 +63,7 @@ Section = dict[str, Any]
 class Options(BaseModel):
     """The part of a config that refuses keys it does not know."""
 
-    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", protected_namespaces=(), allow_inf_nan=False)
 
 
 class Optimizer(Options):
@@ -90,8 +102,9 @@ class Transform(Options):
 class Config(Options):
     """A whole training run; :func:`build_config` makes one from a recipe and overrides.
 
-    ``average`` is the decay of the weights' moving average, such as 0.999, which is then what is evaluated
-    and certified; 0 for none.
+    Training lasts for ``budget`` (``passes:N``), else so many ``updates``, else ``epochs``; of the three only
+    the one that counts is set. ``average`` is the decay of the weights' moving average, such as 0.999, which
+    is then what is evaluated and certified; 0 for none.
     """
 
     data: Section
@@ -100,7 +113,7 @@ class Config(Options):
     augment: Section | None = None
     regularizer: Section | None = None
     embed: Section | None = None
-    epochs: int = Field(default=10, ge=1)
+    epochs: int | None = Field(default=10, ge=1)
     updates: int | None = Field(default=None, ge=1)
     budget: str | None = None
     batch_size: int = Field(default=256, ge=1)
@@ -117,8 +130,8 @@ class Config(Options):
     @field_validator("budget")
     @classmethod
     def _passes(cls, budget: str | None) -> str | None:
-        if budget is not None and not re.fullmatch(r"passes:\d+", budget):
-            raise ValueError(f"expected passes:N, such as passes:600000; got {budget!r}")
+        if budget is not None and not re.fullmatch(r"passes:0*[1-9]\d{0,15}", budget):
+            raise ValueError("expected passes:N with N at least 1, such as passes:600000")
         return budget
 
     @property
@@ -127,18 +140,41 @@ class Config(Options):
         return float(self.method.get("sigma", 0.0))
 
 
-def build_config(recipe: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> Config:
-    """Check a recipe with its overrides and fill in every default."""
+def build_config(
+    recipe: Mapping[str, Any],
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    trust: bool = True,
+    where: str = "the config",
+) -> Config:
+    """Check a recipe with its overrides and fill in every default.
+
+    Components that are ``package.module:object`` are imported to read their options. Where the recipe comes
+    from someone else, ``trust=False`` refuses such names before anything is imported; ``where`` says in the
+    error which file it was.
+    """
     raw = _with_names(apply_overrides(recipe, overrides or {}))
-    if "sigma" in raw:  # the one option that has a short name at the top
-        sigma = raw.pop("sigma")
-        raw["method"] = {**(raw.get("method") or {}), "sigma": sigma}
-    if raw.get("embed") is None and _interpolates(raw):
-        raw["embed"] = {"name": "pca"}
+    if not trust and (named := list(imported_code(raw))):
+        raise InputError(
+            f"{where} names {', '.join(named)}: using it would import and run that code; add --trust "
+            "(trust=True in Python) if you trust where it comes from"
+        )
+    if "sigma" in raw and isinstance(raw.get("method"), Mapping):  # the one option with a short name
+        raw["method"] = {**raw["method"], "sigma": raw.pop("sigma")}
     for family in FAMILIES:
         if raw.get(family) is not None:
             raw[family] = resolve_section(family, raw[family])
-    return _validated(Config, raw, where="")
+    if raw.get("embed") is None and _wants_embedding(raw):
+        raw["embed"] = resolve_section("embed", {"name": "pca"})
+    return _of_one_length(_validated(Config, raw, where=""))
+
+
+def imported_code(raw: Mapping[str, Any]) -> Iterator[str]:
+    """``model=package.module:object`` and the like: what building this config would import."""
+    for family, registry in FAMILIES.items():
+        for name in _names_in(raw.get(family)):
+            if registry.is_own(name):
+                yield f"{family}={name}"
 
 
 def apply_overrides(recipe: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,10 +197,8 @@ def apply_overrides(recipe: Mapping[str, Any], overrides: Mapping[str, Any]) -> 
 
 def parse_value(text: str) -> Any:
     """A value from the command line: YAML, and fractions such as ``8/255``."""
-    if FRACTION.fullmatch(text):
-        above, below = text.split("/")
-        return float(above) / float(below)
-    return yaml.safe_load(text)
+    number = parse_number(text)
+    return yaml.safe_load(text) if number is text else number
 
 
 def dump_config(config: Config) -> str:
@@ -172,85 +206,79 @@ def dump_config(config: Config) -> str:
     return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
 
 
-def config_hash(config: Config) -> str:
-    """Twelve hex digits that change whenever a key that matters to the result does."""
-    text = json.dumps(
-        config.model_dump(mode="json", exclude={"device", "tensorboard", "workers"}), sort_keys=True
-    )
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+def config_hash(config: Config | Mapping[str, Any]) -> str:
+    """Twelve hex digits that change whenever a key that matters to the result does.
+
+    Of a config, or of what its file holds: :func:`dump_config` read back has the same hash.
+    """
+    record = config.model_dump(mode="json") if isinstance(config, Config) else config
+    kept = {key: value for key, value in record.items() if key not in UNHASHED}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def resolve_section(family: str, section: Mapping[str, Any]) -> Section:
     """One component's section with its name checked and its defaults filled in."""
-    options = {key: _fraction(value) if key != "name" else value for key, value in section.items()}
+    if not isinstance(section, Mapping):
+        raise InputError(
+            f"config section '{family}' is a {type(section).__name__}; expected a name, or name and options"
+        )
+    options = {key: parse_number(value) if key != "name" else value for key, value in section.items()}
     name = options.pop("name", None)
+    registry = FAMILIES[family]
     if not isinstance(name, str):
         raise InputError(
-            f"config section '{family}' has no name, such as {family}={next(iter(registry(family)))}"
+            f"config section '{family}' has no name, such as {family}={next(iter(registry.shipped))}"
         )
-    if family == "model" and ":" in name:  # its options are its own business
+    if family == "model" and name not in MODELS.shipped:
+        MODELS.find(name)  # its options are its own business
         return {"name": name, **options}
-    schema = create_model(f"{family}-{name}", __base__=Options, **option_fields(component(family, name)))
+    schema = create_model(f"{family}-{name}", __base__=Options, **_fields(family, name))
     resolved = _validated(schema, options, where=f"{family}.").model_dump(mode="json")
-    if family == "data":  # most options belong to other kinds of data
+    if family == "data":  # an option that is not set belongs to another kind of file, or is found out
         resolved = {key: value for key, value in resolved.items() if value is not None}
     return {"name": name, **resolved}
 
 
-def component(family: str, name: str) -> Callable[..., Any]:
-    """The class or function behind a section's name; ``package.module:object`` is the user's own."""
-    known = registry(family)
-    if family == "data":  # one function reads them all, and judges the name itself
-        return known["data"]
-    if name in known:
-        return known[name]
-    if ":" in name:
-        found: Callable[..., Any] = import_object(name, what=family)
-        return found
-    raise InputError(
-        f"{family} '{name}' is unknown; {_nearest(name, known)}, or your own package.module:object"
+def _fields(family: str, name: str) -> dict[str, Any]:
+    if family == "data":
+        from wassermix.data.load import data_options
+
+        return data_options(name)
+    return FAMILIES[family].options(name, context=CONTEXT)
+
+
+def _wants_embedding(raw: Mapping[str, Any]) -> bool:
+    """Whether the augmenter or the regulariser says that it wants an embedding."""
+    sections = [(AUGMENTERS, raw.get("augment")), (REGULARIZERS, raw.get("regularizer"))]
+    return any(
+        section is not None and registry.declares(section["name"], "wants_embedding")
+        for registry, section in sections
     )
 
 
-def registry(family: str) -> Mapping[str, Callable[..., Any]]:
-    """The shipped components of a family by name; imported late, for ``--help`` to answer at once."""
-    from wassermix.augment import AUGMENTERS
-    from wassermix.data import load_data
-    from wassermix.embed import EMBEDDINGS
-    from wassermix.geodesic.smoothness import REGULARIZERS
-    from wassermix.methods import METHODS
-    from wassermix.models import MODELS
-
-    families: dict[str, Mapping[str, Callable[..., Any]]] = {
-        "data": {"data": load_data},
-        "model": MODELS,
-        "method": METHODS,
-        "augment": AUGMENTERS,
-        "regularizer": REGULARIZERS,
-        "embed": EMBEDDINGS,
-    }
-    return families[family]
+def _of_one_length(config: Config) -> Config:
+    """Without the keys of a shorter say: ``budget`` comes before ``updates`` before ``epochs``."""
+    if config.budget is None and config.updates is None and config.epochs is None:
+        raise InputError("config: epochs, updates and budget are all none; set one, such as epochs=10")
+    if config.budget is not None:
+        return config.model_copy(update={"updates": None, "epochs": None})
+    return config.model_copy(update={"epochs": None}) if config.updates is not None else config
 
 
-def option_fields(factory: Callable[..., Any]) -> dict[str, Any]:
-    """The options of a component: ``{argument: (type, default)}`` read from its constructor."""
-    signed = factory.__init__ if inspect.isclass(factory) else factory
-    hints = typing.get_type_hints(signed)
-    return {
-        name: (hints.get(name, Any), ... if parameter.default is parameter.empty else parameter.default)
-        for name, parameter in inspect.signature(signed).parameters.items()
-        if name not in CONTEXT and parameter.kind is parameter.KEYWORD_ONLY
-    }
+def _names_in(section: object) -> Iterator[str]:
+    """Every component name in a section, nested sections included."""
+    if isinstance(section, str):
+        yield section
+    elif isinstance(section, Mapping):
+        yield from _names_in(section.get("name"))
+        yield from (name for value in section.values() for name in _nested_names(value))
 
 
-def _interpolates(raw: Mapping[str, Any]) -> bool:
-    """Whether anything in the config wants an embedding."""
-    name = (raw.get("augment") or {}).get("name")
-    return name in ("geodesic", "simplex") or raw.get("regularizer") is not None
-
-
-def _fraction(value: Any) -> Any:
-    return parse_value(value) if isinstance(value, str) and FRACTION.fullmatch(value) else value
+def _nested_names(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from _names_in(value)
+    elif isinstance(value, list | tuple):
+        yield from (name for item in value for name in _nested_names(item))
 
 
 def _validated(schema: type[M], values: Mapping[str, Any], *, where: str) -> M:
@@ -266,7 +294,7 @@ def _sentence(item: Any, schema: type[BaseModel], where: str) -> str:
     if item["type"] != "extra_forbidden":
         return f"config key '{key}': {item['msg']}; got {item['input']!r}"
     known = _known_keys(schema, above)
-    return f"config key '{key}' is unknown; {_nearest(last, known, where + ''.join(p + '.' for p in above))}"
+    return f"config key '{key}' is unknown; {nearest(last, known, where + ''.join(p + '.' for p in above))}"
 
 
 def _known_keys(schema: type[BaseModel], path: list[str]) -> list[str]:
@@ -276,13 +304,6 @@ def _known_keys(schema: type[BaseModel], path: list[str]) -> list[str]:
             return []
         schema = inner
     return list(schema.model_fields)
-
-
-def _nearest(word: str, known: typing.Iterable[str], prefix: str = "") -> str:
-    names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    hint = f"did you mean '{prefix}{close[0]}'? " if close else ""
-    return f"{hint}expected one of {', '.join(names)}"
 
 
 def _with_names(raw: dict[str, Any]) -> dict[str, Any]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
+from wassermix.augment.protocol import StoredSet
 from wassermix.core import labels
 from wassermix.data import Split
 from wassermix.data.splits import is_streamed
@@ -17,11 +16,11 @@ __all__ = ["UnionSplit"]
 class UnionSplit:
     """A training split followed by an augmented set, drawn from as if they were one."""
 
-    def __init__(self, real: Split, augmented: Any, num_classes: int) -> None:
+    def __init__(self, real: Split, augmented: StoredSet, num_classes: int) -> None:
         self.real, self.augmented, self.num_classes = real, augmented, num_classes
         self.shape = real.shape
         self.streamed = is_streamed(real)
-        self.y = torch.cat([real.y, augmented.class0.long()])
+        self.y = torch.cat([real.y, augmented.y])
 
     def __len__(self) -> int:
         return len(self.real) + len(self.augmented)

@@ -12,6 +12,7 @@ from wassermix.engine.average import WeightAverage
 from wassermix.engine.build import make_model
 from wassermix.engine.rundir import RunDir
 from wassermix.methods import Method
+from wassermix.methods.protocol import teacher_of
 from wassermix.methods.teacher import AVERAGE, OWN
 
 __all__ = ["find_teacher"]
@@ -19,7 +20,7 @@ __all__ = ["find_teacher"]
 
 def find_teacher(method: Method, average: WeightAverage | None, data: Dataset) -> nn.Module | None:
     """What the method's ``teacher`` names, in eval mode; None where it needs no other network."""
-    name = getattr(method, "teacher", OWN)
+    name = teacher_of(method)
     if name == OWN:
         return None
     if name != AVERAGE:

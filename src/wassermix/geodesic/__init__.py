@@ -7,10 +7,12 @@ from wassermix.core.lazy import lazy_names
 if TYPE_CHECKING:
     from wassermix.geodesic.geometry import Geometry, data_geometry, measure_geometry
     from wassermix.geodesic.path import Geodesic, PathPoint
+    from wassermix.geodesic.registry import REGULARIZERS
     from wassermix.geodesic.smoothness import GeodesicSmoothness, geodesic_smoothness
     from wassermix.geodesic.surface import SimplexGeodesic
 
 __all__ = [
+    "REGULARIZERS",
     "Geodesic",
     "GeodesicSmoothness",
     "Geometry",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal, Protocol, get_args
+from typing import ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -12,10 +12,11 @@ from torch import Tensor
 from wassermix.core import labels as labelling
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
+from wassermix.core.samples import LabelledSamples
 from wassermix.embed import Embedding
 from wassermix.geodesic.path import LABELS, Geodesic, Labels, PathPoint, value_and_velocity
 
-__all__ = ["REGULARIZERS", "GeodesicSmoothness", "LabelledRows", "geodesic_smoothness", "path_risk"]
+__all__ = ["GeodesicSmoothness", "geodesic_smoothness", "path_risk"]
 
 Score = Literal["kl", "ce"]
 SCORES = get_args(Score)
@@ -26,17 +27,6 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 SURE = 0.999
 """A soft label with this much on one class counts as that class; others are samples between classes."""
-
-
-class LabelledRows(Protocol):
-    """Samples by index, with labels: every data split of this package."""
-
-    @property
-    def y(self) -> Tensor:
-        """Labels ``(n,)`` int64."""
-
-    def get(self, indices: Tensor, /) -> Tensor:
-        """The samples at ``indices``."""
 
 
 def geodesic_smoothness(
@@ -91,6 +81,7 @@ class GeodesicSmoothness:
     """
 
     reference: ClassVar[str] = "Zhu et al. 2023, Eq. 10"
+    wants_embedding: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -116,11 +107,10 @@ class GeodesicSmoothness:
         self.power, self.label_term, self.estimator = power, label_term, estimator
         self.entropy, self.labels, self.ramp = entropy, labels, ramp
 
-    @property
-    def passes(self) -> float:
-        """Forward and backward passes that it adds to each image of a batch of 256."""
+    def batch_passes(self, size: int, /) -> float:
+        """Forward and backward passes of one term, whatever the batch: one for each sample and time."""
         dear = 2.0 if self.estimator == "derivative" else 1.0
-        return dear * self.points * self.pair_size / 256
+        return dear * self.points * self.pair_size
 
     def loss(
         self,
@@ -132,7 +122,7 @@ class GeodesicSmoothness:
         generator: torch.Generator | None = None,
         sigma: float = 0.0,
         progress: float = 0.0,
-        source: LabelledRows | None = None,
+        source: LabelledSamples | None = None,
     ) -> Tensor:
         """The weighted term for clean samples ``x``; 0 where they show fewer than two classes.
 
@@ -167,7 +157,7 @@ class GeodesicSmoothness:
         )
 
     def _pair(
-        self, x: Tensor, y: Tensor, *, generator: torch.Generator | None, source: LabelledRows | None
+        self, x: Tensor, y: Tensor, *, generator: torch.Generator | None, source: LabelledSamples | None
     ) -> tuple[Tensor, Tensor, int, int] | None:
         """Samples of two classes that are drawn at random from those in the batch."""
         classes = y
@@ -189,9 +179,6 @@ class GeodesicSmoothness:
 
     def _some(self, rows: Tensor, generator: torch.Generator | None) -> Tensor:
         return rows[_order(len(rows), generator, rows.device)[: self.pair_size]]
-
-
-REGULARIZERS: dict[str, type[GeodesicSmoothness]] = {"geodesic": GeodesicSmoothness}
 
 
 def _differences(

@@ -53,6 +53,11 @@ class PGDTraining:
         """T + 1."""
         return float(self.steps + 1)
 
+    @property
+    def perturb_passes(self) -> float:
+        """T."""
+        return float(self.steps)
+
     def loss(self, model: Classifier, batch: Batch) -> dict[str, Tensor]:
         """The one term ``ce``."""
         return {"ce": labels.cross_entropy(model(self.perturb(model, batch)), batch.y).mean()}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,10 +12,11 @@ from torch import Tensor
 
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
+from wassermix.core.registry import call_with, has_trait
 from wassermix.methods.batch import Batch
-from wassermix.methods.method import Method
 from wassermix.methods.options import require_range
-from wassermix.methods.teacher import OWN
+from wassermix.methods.protocol import OWN_TEACHER, Method, teacher_of
+from wassermix.methods.registry import METHODS
 
 __all__ = ["Phases"]
 
@@ -71,53 +70,38 @@ class Phases:
     @property
     def one_view(self) -> bool:
         """Whether every phase shows the network one copy of each sample once."""
-        return all(getattr(method, "one_view", False) for method in self.methods)
+        return all(has_trait(method, "one_view") for method in self.methods)
 
     @property
     def needs_images(self) -> bool:
         """Whether any phase works on images only."""
-        return any(getattr(method, "needs_images", False) for method in self.methods)
+        return any(has_trait(method, "needs_images") for method in self.methods)
 
     @property
     def teacher(self) -> str:
         """The teacher of the phase that has one."""
-        names = {name for method in self.methods if (name := getattr(method, "teacher", OWN)) != OWN}
+        names = {teacher_of(method) for method in self.methods} - {OWN_TEACHER}
         if len(names) > 1:
             raise InputError(f"Phases: the sections name several teachers, {sorted(names)}; expected one")
-        return names.pop() if names else OWN
+        return names.pop() if names else OWN_TEACHER
 
-    def passes_at(self, progress: float) -> float:
-        """Passes of one sample in the phase that ``progress`` falls into."""
-        return float(self.methods[self._phase(progress)].passes)
+    def at(self, progress: float, /) -> tuple[Method, float]:
+        """The method of the phase that ``progress`` falls into, and the share of it that is done."""
+        phase = sum(progress >= end for end in self.until)
+        ends = [0.0, *self.until, 1.0]
+        return self.methods[phase], (progress - ends[phase]) / (ends[phase + 1] - ends[phase])
 
     def loss(self, model: Classifier, batch: Batch) -> dict[str, Tensor]:
         """The terms of the phase's method."""
-        phase = self._phase(batch.progress)
-        ends = [0.0, *self.until, 1.0]
-        within = (batch.progress - ends[phase]) / (ends[phase + 1] - ends[phase])
-        return self.methods[phase].loss(model, replace(batch, progress=within))
-
-    def _phase(self, progress: float) -> int:
-        return sum(progress >= end for end in self.until)
+        method, within = self.at(batch.progress)
+        return method.loss(model, replace(batch, progress=within))
 
 
 def _made(section: Mapping[str, Any], sigma: float) -> Method:
-    from wassermix.methods import METHODS
-
     options = dict(section)
     name = options.pop("name", None)
-    if name not in METHODS or name == "phases":
-        raise InputError(f"Phases: a section names the method {name!r}; expected one of {_known(METHODS)}")
-    known = inspect.signature(METHODS[name]).parameters
-    if "sigma" in known:
-        options.setdefault("sigma", sigma)
-    for key in options:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean '{near[0]}'? " if near else ""
-            raise InputError(f"Phases: {name} has no option '{key}'; {hint}expected one of {_known(known)}")
-    return METHODS[name](**options)
-
-
-def _known(names: Mapping[str, Any]) -> str:
-    return ", ".join(sorted(set(names) - {"phases"}))
+    if not isinstance(name, str) or name == "phases":
+        known = ", ".join(one for one in METHODS.names() if one != "phases")
+        raise InputError(f"Phases: a section names the method {name!r}; expected one of {known}")
+    made: Method = call_with(METHODS.find(name), options, {"sigma": sigma}, what=f"Phases: method '{name}'")
+    return made

@@ -64,7 +64,7 @@ class SmoothAdv:
     def loss(self, model: Classifier, batch: Batch) -> dict[str, Tensor]:
         """The term ``ce``, and where they have a weight ``consistency`` and ``entropy``."""
         noise = noises(batch.x, self.sigma, count=self.noises, generator=batch.generator)
-        logits = forward_copies(model, self.perturb(model, batch, noise) + noise)
+        logits = forward_copies(model, self.moved(model, batch, noise) + noise)
         terms = {"ce": labels.cross_entropy(logits.flatten(0, 1), copies(batch.y, self.noises)).mean()}
         if self.weight or self.entropy_weight:
             spread, entropy = consistency_terms(logits)
@@ -72,7 +72,7 @@ class SmoothAdv:
             terms["entropy"] = self.entropy_weight * entropy.mean()
         return terms
 
-    def perturb(self, model: Classifier, batch: Batch, noise: Tensor) -> Tensor:
+    def moved(self, model: Classifier, batch: Batch, noise: Tensor) -> Tensor:
         """``x + d*`` for noises ``(m, n, ...)``."""
         eps = self.eps * ramp(batch.progress, self.warm_up)
         with searching(model):

@@ -7,10 +7,11 @@ from torch import Tensor
 
 from wassermix.core.classifier import Classifier, evaluating
 from wassermix.methods.noise import forward_copies
+from wassermix.methods.protocol import OWN_TEACHER
 
 __all__ = ["AVERAGE", "OWN", "smoothed_prediction"]
 
-OWN, AVERAGE = "own", "average"
+OWN, AVERAGE = OWN_TEACHER, "average"
 """Names of teachers: the network under training, and the moving average of its weights."""
 
 

@@ -56,6 +56,11 @@ class TRADES:
         """T + 2."""
         return float(self.steps + 2)
 
+    @property
+    def perturb_passes(self) -> float:
+        """T."""
+        return float(self.steps)
+
     def loss(self, model: Classifier, batch: Batch) -> dict[str, Tensor]:
         """The terms ``ce`` and ``kl``."""
         moved = self.perturb(model, batch)

@@ -12,27 +12,10 @@ import torch
 from torch import nn
 
 from wassermix.core.errors import InputError
-from wassermix.core.registry import import_object
 from wassermix.core.streams import stream_seed
-from wassermix.models.ensemble import Ensemble
-from wassermix.models.lenet import LeNet
-from wassermix.models.mlp import MLP
-from wassermix.models.preact_resnet import PreActResNet18
-from wassermix.models.resnet import resnet20, resnet110
-from wassermix.models.wide_resnet import WideResNet
+from wassermix.models.registry import MODELS
 
-__all__ = ["MODELS", "build_model"]
-
-MODELS: dict[str, Callable[..., nn.Module]] = {
-    "lenet": LeNet,
-    "resnet20": resnet20,
-    "resnet110": resnet110,
-    "preact_resnet18": PreActResNet18,
-    "mlp": MLP,
-    "wide_resnet": WideResNet,
-    "ensemble": Ensemble,
-}
-"""The architectures known by name."""
+__all__ = ["build_model"]
 
 SUPPLIED = ("shape", "num_classes", "mean", "std")
 
@@ -54,12 +37,10 @@ def build_model(
     the number of classes as its only argument; it returns a module. Inputs come on the data scale:
     normalisation is the model's own first layer, ``mean`` and ``std`` are what to fill it with.
     """
-    factory = MODELS.get(name) or _import(name)
+    factory = MODELS.find(name)
     supplied = {"shape": tuple(shape), "num_classes": num_classes, "mean": mean, "std": std}
     arguments, keywords = _arguments(name, factory, supplied, options=options)
     with _seeded(stream_seed(seed, "init")):
-        if name in MODELS:
-            return factory(*arguments, **keywords)
         return _checked(name, factory, arguments, keywords)
 
 
@@ -72,18 +53,6 @@ def _seeded(seed: int) -> Iterator[None]:
         yield
     finally:
         torch.random.set_rng_state(state)
-
-
-def _import(name: str) -> Callable[..., nn.Module]:
-    if ":" not in name:
-        close = difflib.get_close_matches(name.lower(), MODELS, n=1, cutoff=0.5)
-        hint = f"did you mean '{close[0]}'? " if close else ""
-        raise InputError(
-            f"model '{name}' is unknown; {hint}known are {', '.join(MODELS)}, "
-            "or name your own as package.module:factory"
-        )
-    found: Callable[..., nn.Module] = import_object(name, what="model")
-    return found
 
 
 def _arguments(
@@ -134,6 +103,8 @@ def _checked(
     """Call the user's factory; whatever goes wrong in there is told as theirs."""
     try:
         model = factory(*arguments, **keywords)
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(f"model '{name}' failed to build: {type(error).__name__}: {error}") from error
     if not isinstance(model, nn.Module):

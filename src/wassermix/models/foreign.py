@@ -17,9 +17,10 @@ from torch import Tensor, nn
 
 from wassermix.core.classifier import evaluating
 from wassermix.core.errors import InputError
-from wassermix.models.build import MODELS, build_model
+from wassermix.models.build import build_model
 from wassermix.models.onnx import load_onnx
 from wassermix.models.pretrained import PREFIX, load_pretrained
+from wassermix.models.registry import MODELS
 from wassermix.models.sanity import require_logits
 
 __all__ = ["BatchLimits", "load_foreign_model"]
@@ -194,7 +195,7 @@ def _refuse_training_mode(path: Path, program: Any) -> None:
 
 def _from_factory(name: str, weights: Path | None, *, shape: tuple[int, ...], num_classes: int) -> nn.Module:
     model = build_model(name, shape=shape, num_classes=num_classes)
-    if weights is None and name in MODELS:
+    if weights is None and name in MODELS.shipped:
         raise InputError(f"model '{name}' has random weights; give its own with --weights FILE.safetensors")
     if weights is not None:
         _fill(model, Path(weights), name)

@@ -12,13 +12,15 @@ from collections.abc import Mapping
 from copy import deepcopy
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from wassermix.core.errors import InputError
+from wassermix.core.yaml_file import read_mapping
 
-__all__ = ["load_recipe", "recipe_names", "recipe_passes"]
+__all__ = ["load_recipe", "read_recipe", "recipe_names", "recipe_passes"]
 
 
 def recipe_names() -> list[str]:
@@ -31,6 +33,13 @@ def load_recipe(name: str) -> dict[str, Any]:
     if name in _plain_names():
         return deepcopy(_read(f"{name}.yaml"))
     return deepcopy(_preset(name)[0])
+
+
+def read_recipe(recipe: str | Path) -> dict[str, Any]:
+    """A recipe by its shipped name, or from a YAML file."""
+    if str(recipe).endswith((".yaml", ".yml")):
+        return read_mapping(Path(recipe), "recipe")
+    return load_recipe(str(recipe))
 
 
 def recipe_passes(name: str) -> float:
