@@ -91,7 +91,7 @@ def call_with(
     factory: Callable[..., Any], options: Mapping[str, Any], context: Mapping[str, Any], *, what: str
 ) -> Any:
     """``factory(**options)`` with those parts of ``context`` that its signature names."""
-    parameters = inspect.signature(factory).parameters
+    parameters = _parameters(factory)
     wanted = {key: value for key, value in context.items() if key in parameters and key not in options}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     unknown = [key for key in options if key not in parameters]
@@ -111,12 +111,22 @@ def keyword_options(
 ) -> dict[str, tuple[Any, Any]]:
     """The keyword-only arguments of a class or function: ``{name: (type, default)}``, ``...`` if required."""
     signed = factory.__init__ if inspect.isclass(factory) else factory
-    hints = typing.get_type_hints(signed)
+    try:
+        hints = typing.get_type_hints(signed)
+    except (NameError, TypeError):  # types that are imported for type checkers only
+        hints = {}
     return {
         name: (hints.get(name, Any), ... if parameter.default is parameter.empty else parameter.default)
-        for name, parameter in inspect.signature(signed).parameters.items()
+        for name, parameter in _parameters(signed).items()
         if parameter.kind is parameter.KEYWORD_ONLY and name not in context
     }
+
+
+def _parameters(factory: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(factory).parameters
+    except ValueError:  # a callable from C tells nothing about itself
+        return {}
 
 
 def import_object(name: str, *, what: str) -> Callable[..., Any]:

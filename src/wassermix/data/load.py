@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -47,9 +46,9 @@ def load_data(
     bytes. ``options`` are the loader's own keyword arguments (:func:`data_options`).
     """
     loader, where = _find(str(name), root)
-    known = inspect.signature(loader).parameters
     _refuse_unknown(str(name), options, loader)
     context = {"root": root, "download": download, "seed": seed, "progress": progress}
+    known = keyword_options(loader)
     options |= {key: value for key, value in context.items() if key in known}
     if "train_size" in known and train_size is not None and 0 <= holdout < 1:
         options["train_size"] = math.ceil(train_size / (1 - holdout))  # made to measure; shrink trims it
