@@ -17,13 +17,16 @@ from wassermix.models.ensemble import Ensemble
 __all__ = ["save_ensemble"]
 
 
-def save_ensemble(runs: Sequence[Path], out: Path, *, consensus: int = 0, overwrite: bool = False) -> Config:
+def save_ensemble(
+    runs: Sequence[Path], out: Path, *, consensus: int = 0, overwrite: bool = False, trust: bool = False
+) -> Config:
     """Write the mean of the runs' networks into ``out``: its config and all weights, nothing linked.
 
     The runs must share data and noise; their architectures may differ. What stands in ``out`` already is
-    left alone where it is this ensemble, and else refused unless ``overwrite``.
+    left alone where it is this ensemble, and else refused unless ``overwrite``. ``trust`` as in
+    :meth:`RunDir.config`.
     """
-    configs = [RunDir(run).config() for run in runs]
+    configs = [RunDir(run).config(trust=trust) for run in runs]
     _require_alike(runs, configs)
     model = {"name": "ensemble", "members": [config.model for config in configs], "consensus": consensus}
     raw = {**configs[0].model_dump(mode="json"), "model": model, "average": 0.0}
@@ -33,8 +36,10 @@ def save_ensemble(runs: Sequence[Path], out: Path, *, consensus: int = 0, overwr
     for run, member in zip(runs, network.members):
         RunDir(run).load_weights(member)
     target = RunDir(out)
-    if not (target.config_file.exists() and _holds(target, config, network)):
-        target.prepare(config, resume=False, overwrite=overwrite)
+    if target.config_file.exists() and _holds(target, config, network):
+        return config
+    with target.claimed(config, resume=False, overwrite=overwrite):
+        target.begin(config, overwrite=overwrite)
         target.save_weights(network, config, trained=min(RunDir(run).trained_share() for run in runs))
     return config
 
@@ -50,7 +55,7 @@ def _require_alike(runs: Sequence[Path], configs: Sequence[Config]) -> None:
 
 def _holds(target: RunDir, config: Config, network: Ensemble) -> bool:
     """Whether the folder has this very ensemble."""
-    if target.config().model != config.model or not target.weights_file.exists():
+    if target.stored().get("model") != config.model or not target.weights_file.exists():
         return False
     stored, wanted = load_file(target.weights_file), network.state_dict()
     return stored.keys() == wanted.keys() and all(torch.equal(stored[k], wanted[k].cpu()) for k in wanted)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from wassermix.augment.protocol import Augmentation, StoredSet
-from wassermix.core.classifier import evaluating
+from wassermix.core.processes import together
 from wassermix.core.streams import stream, stream_seed
 from wassermix.data import Split, batches
 from wassermix.data.splits import is_streamed
@@ -31,8 +31,10 @@ from wassermix.engine.settings import Config, config_hash
 from wassermix.engine.source import UnionSplit
 from wassermix.engine.teacher import find_teacher
 from wassermix.engine.transform import transform_batch
+from wassermix.engine.watch import noisy_accuracy, require_finite_loss, require_finite_weights, watched
 from wassermix.methods import Batch
-from wassermix.methods.protocol import passes_at
+from wassermix.methods.protocol import passes_at, teacher_of
+from wassermix.methods.teacher import AVERAGE
 from wassermix.transport import warm_up
 
 __all__ = ["TrainState", "stored_samples", "train"]
@@ -40,8 +42,6 @@ __all__ = ["TrainState", "stored_samples", "train"]
 Progress = Callable[[float, str], None]
 """Called as ``progress(share of the training done, one line of numbers)`` after each update."""
 
-WATCHED = 1000
-"""So many samples, evenly spaced, show the accuracy after each epoch."""
 FUSED = ("cpu", "cuda")
 """Where the optimiser takes its step in one fused pass."""
 
@@ -71,28 +71,45 @@ def train(
 
     Killed at any moment and called again with ``resume=True``, it ends with the weights of an undisturbed
     run: every random stream is seeded by (seed, purpose, epoch, rank), and a checkpoint closes each epoch.
+    A loss or weights that are no longer finite end it with an ArithmeticError, and the last checkpoint stays.
     """
     run = RunDir(out)
-    parts = build_parts(
-        config,
-        embedding_file=run.embedding_file if resume else None,
-        downloading=downloading,
-        fitting=fitting,
-    )
+    with ExitStack() as held:
+        first = distributed.rank() == 0
+        claim = run.claimed(config, resume=resume, overwrite=overwrite) if first else nullcontext()
+        together(lambda: held.enter_context(claim))
+        parts = build_parts(
+            config,
+            embedding_file=run.embedding_file if resume else None,
+            downloading=downloading,
+            fitting=fitting,
+        )
+        teacher = find_teacher(config, parts)
+        together(lambda: _begin(run, config, parts, overwrite=overwrite))
+        return _Training(config, run, parts, teacher=teacher, progress=progress).run_to_the_end()
+
+
+def _begin(run: RunDir, config: Config, parts: Parts, *, overwrite: bool) -> None:
     if distributed.rank() == 0:
-        run.prepare(config, resume=resume, overwrite=overwrite)
+        run.begin(config, overwrite=overwrite)
         if parts.embed is not None:
             save_embedding(parts.embed, run.embedding_file)
-    distributed.wait_for_all()
     if parts.embed is not None:
         warm_up()  # compiles once after installation: not in the middle of a training step
-    return _Training(config, run, parts, progress).run_to_the_end()
 
 
 class _Training:
     """The moving parts of one training, so that each step below is a short sentence."""
 
-    def __init__(self, config: Config, run: RunDir, parts: Parts, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        run: RunDir,
+        parts: Parts,
+        *,
+        teacher: nn.Module | None,
+        progress: Progress | None,
+    ) -> None:
         self.config, self.run, self.parts = config, run, parts
         self.progress = progress if distributed.rank() == 0 else None
         self.device = device_of(config)
@@ -102,8 +119,9 @@ class _Training:
             **config.optimizer.model_dump(exclude={"clip"}),
         )
         self.average = WeightAverage(parts.model, config.average) if config.average else None
+        by_average = self.average is not None and teacher_of(parts.method) == AVERAGE
+        self.teacher = self._judged if by_average else teacher
         self.state = self._restored()
-        self.teacher = find_teacher(parts.method, self.average, parts.data)
         self.objective = _objective(parts)
         self.step = distributed.wrapped(self.objective)
         self.augmented: StoredSet | None = None
@@ -160,7 +178,7 @@ class _Training:
             group["lr"] = self.config.optimizer.lr * lr_factor(self.config.schedule, self._share())
         terms: dict[str, Tensor] = self.step(batch)
         loss = torch.stack(list(terms.values())).sum()
-        self._require_finite(loss)
+        require_finite_loss(loss.item(), update=self.state.updates + 1, lr=self.config.optimizer.lr)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         if self.config.optimizer.clip:
@@ -175,13 +193,6 @@ class _Training:
         if self.progress is not None:
             self.progress(self._share(), f"epoch {self.state.epoch + 1}  loss {loss.item():.3f}")
         return {name: float(value.detach()) for name, value in terms.items()}
-
-    def _require_finite(self, loss: Tensor) -> None:
-        if not math.isfinite(loss.item()):
-            raise ArithmeticError(
-                f"the loss became {loss.item()} at update {self.state.updates + 1}; "
-                f"lower optimizer.lr (now {self.config.optimizer.lr:g}) or the weight of a term"
-            )
 
     def _share(self) -> float:
         return self.budget.share(updates=self.state.updates, passes=self.state.passes)
@@ -217,6 +228,8 @@ class _Training:
     def _close_epoch(self, terms: dict[str, float], *, images: int, seconds: float) -> None:
         """The line in metrics.jsonl, then the checkpoint; resuming cuts lines without a checkpoint back."""
         distributed.synchronised(self.parts.model)
+        lr = self.config.optimizer.lr
+        require_finite_weights(self.parts.model, update=self.state.updates, lr=lr)
         if self.average is not None:
             distributed.synchronised(self.average.model)
         if distributed.rank() != 0:
@@ -260,20 +273,19 @@ class _Training:
         """The network that is evaluated: the moving average where one is kept."""
         return self.parts.model if self.average is None else self.average.model
 
-    @torch.no_grad()
     def _accuracy(self) -> dict[str, Any]:
         """Accuracy under one draw of the training noise, on held-out samples where there are any."""
-        data, sigma = self.parts.data, self.parts.method.sigma
+        data = self.parts.data
         name, split = ("holdout", data.holdout) if data.holdout is not None else ("test", data.test)
-        chosen = _watched(split)
         noise = stream(self.config.seed, "watch", self.state.epoch, device=self.device)
-        right = 0
-        with evaluating(self._judged):
-            for _, x, y in batches(split, chosen, batch_size=self.config.batch_size):
-                x = x.to(self.device)
-                x = x + sigma * torch.randn(x.shape, generator=noise, device=self.device)
-                right += int((self._judged(x).argmax(1).cpu() == y).sum())
-        return {"accuracy": right / len(chosen), "accuracy_on": name}
+        accuracy = noisy_accuracy(
+            self._judged,
+            split,
+            self.parts.method.sigma,
+            batch_size=self.config.batch_size,
+            generator=noise,
+        )
+        return {"accuracy": accuracy, "accuracy_on": name}
 
     @cached_property
     def _reconstruction(self) -> dict[str, float]:
@@ -281,7 +293,7 @@ class _Training:
         if self.parts.embed is None:
             return {}
         train = self.parts.data.train
-        return {"reconstruction_error": reconstruction_error(self.parts.embed, train.get(_watched(train)))}
+        return {"reconstruction_error": reconstruction_error(self.parts.embed, train.get(watched(train)))}
 
     def _restored(self) -> TrainState:
         state = self.run.load_state()
@@ -301,10 +313,6 @@ class _Training:
         if self.config.tensorboard:
             sinks.append(TensorBoard(self.run.path / "tensorboard", epochs_done=self.state.epoch))
         return sinks
-
-
-def _watched(split: Split) -> Tensor:
-    return torch.linspace(0, len(split) - 1, min(WATCHED, len(split))).round().long()
 
 
 def _objective(parts: Parts) -> Objective:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
-import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import nn
@@ -17,10 +18,25 @@ from torch import nn
 import wassermix
 from wassermix.core.errors import InputError
 from wassermix.core.files import write_beside, write_text
+from wassermix.core.job import remove_leftovers
+from wassermix.core.lock import locked
 from wassermix.core.tensors import write_tensors
-from wassermix.engine.settings import Config, build_config, config_hash, dump_config
+from wassermix.core.yaml_file import read_mapping
+from wassermix.engine.settings import Config, build_config, config_hash, dump_config, imported_code
 
 __all__ = ["RunDir"]
+
+EVALUATIONS = {
+    **dict.fromkeys(
+        ("certify", "attack", "audit", "drift"),
+        ("*.json", "*.tsv", "*.svg", "*.log", "*.running", "*.lock", "*.part*"),
+    ),
+    "tensorboard": ("events.out.tfevents.*",),
+}
+"""Folders beside a run's own files, and what the package writes there."""
+MARKS = {"data", "model", "method", "seed"}
+"""Keys by which a config.yaml shows itself as a run's."""
+STATE = {"progress", "model", "optimizer", "config"}
 
 
 @dataclass(frozen=True)
@@ -64,52 +80,103 @@ class RunDir:
         """The current stored augmented set, where there is one."""
         return self.path / "augmented.npz"
 
-    def prepare(self, config: Config, *, resume: bool, overwrite: bool) -> None:
-        """Make the folder for a training, or refuse: never write over another run by accident."""
-        if self.config_file.exists() and not overwrite:
-            if not resume:
-                raise InputError(
-                    f"'{self.path}' holds a run already; "
-                    "add --resume to go on with it, --overwrite to begin anew, or choose another --out"
-                )
-            self._require_same(config)
-            return
-        if overwrite:
+    @contextmanager
+    def claimed(self, config: Config, *, resume: bool, overwrite: bool) -> Iterator[None]:
+        """Hold the folder for one training of ``config``, or refuse; nothing is changed yet.
+
+        Refused are a folder that another training is working in, a run that exists where neither ``resume``
+        nor ``overwrite`` is said, a run that was begun with other settings, and files of a run whose config
+        is gone.
+        """
+        if resume and overwrite:
+            raise InputError("--resume goes on and --overwrite begins anew; give one of them")
+        if self.path.resolve() == Path.cwd() and not self.config_file.exists():
+            raise InputError("the run directory is the current folder; give --out a name of its own")
+        try:
+            with locked(self.path / "train.lock", f"the run '{self.path}'"):
+                remove_leftovers(self.path)
+                self._require_fit(config, resume=resume, overwrite=overwrite)
+                yield
+        finally:
+            if self.path.is_dir() and not any(self.path.iterdir()):
+                self.path.rmdir()  # made for the lock alone
+
+    def begin(self, config: Config, *, overwrite: bool = False) -> None:
+        """Write the config of a new run; with ``overwrite`` remove first what an earlier one wrote."""
+        if overwrite and self.config_file.exists():
             self._clear()
-        write_text(self.config_file, dump_config(config))
+        if not self.config_file.exists():
+            write_text(self.config_file, dump_config(config))
+
+    def _require_fit(self, config: Config, *, resume: bool, overwrite: bool) -> None:
+        if not self.config_file.exists():
+            stray = next((file for file in self._own_files if file.exists()), None)
+            if stray is not None:
+                raise InputError(
+                    f"'{stray}' is there without the config.yaml of its run; "
+                    "remove it, or choose another --out"
+                )
+        elif overwrite:
+            if not self.stored().keys() >= MARKS:
+                raise InputError(
+                    f"'{self.config_file}' is not that of a wassermix run; nothing was removed; "
+                    "choose another --out"
+                )
+        elif resume:
+            self._require_same(config)
+        else:
+            raise InputError(
+                f"'{self.path}' holds a run already; "
+                "add --resume to go on with it, --overwrite to begin anew, or choose another --out"
+            )
+
+    @property
+    def _own_files(self) -> tuple[Path, ...]:
+        weights = (self.weights_file, self.last_weights_file)
+        return (self.state_file, *weights, self.metrics_file, self.augmented_file, self.embedding_file)
 
     def _clear(self) -> None:
         """Remove what an earlier training left: its evaluations speak of weights that will be gone."""
-        files = (self.state_file, self.weights_file, self.last_weights_file, self.metrics_file)
-        for file in (*files, self.augmented_file, self.embedding_file):
+        for file in (*self._own_files, self.config_file):
             file.unlink(missing_ok=True)
-        for folder in ("certify", "attack", "audit", "tensorboard"):
-            shutil.rmtree(self.path / folder, ignore_errors=True)
+        for name, patterns in EVALUATIONS.items():
+            folder = self.path / name
+            if folder.is_symlink() or not folder.is_dir():
+                continue
+            for file in [file for pattern in patterns for file in folder.glob(pattern)]:
+                file.unlink(missing_ok=True)
+            if not any(folder.iterdir()):
+                folder.rmdir()
 
     def _require_same(self, config: Config) -> None:
-        old, new = self.config().model_dump(mode="json"), config.model_dump(mode="json")
-        if config_hash(self.config()) != config_hash(config):
+        stored, new = self.stored(), config.model_dump(mode="json")
+        old = stored
+        if set(imported_code(stored)) <= set(imported_code(new)):  # else it is another config anyway
+            old = build_config(stored).model_dump(mode="json")
+        if config_hash(old) != config_hash(new):
             changed = ", ".join(key for key in new if old.get(key) != new[key])
             raise InputError(
                 f"'{self.path}' was begun with other settings ({changed}); "
                 "resume with the same ones, or choose another --out"
             )
 
-    def config(self) -> Config:
-        """The config that the run was trained with."""
+    def config(self, *, trust: bool = False) -> Config:
+        """The config that the run was trained with.
+
+        Where it names components as ``package.module:object``, reading it would import them: that needs
+        ``trust``, for a run directory may come from anyone.
+        """
+        return build_config(self.stored(), trust=trust, where=f"'{self.config_file}'")
+
+    def stored(self) -> dict[str, Any]:
+        """What config.yaml says, unchecked."""
         if not self.path.is_dir():
             raise InputError(
                 f"run '{self.path}' does not exist; `wassermix train ... --out {self.path}` makes one"
             )
         if not self.config_file.exists():
             raise InputError(f"'{self.path}' is not a run directory: it has no config.yaml")
-        try:
-            raw = yaml.safe_load(self.config_file.read_text(encoding="utf-8"))
-        except yaml.YAMLError as error:
-            raise InputError(f"'{self.config_file}' is not valid YAML: {error}") from error
-        if not isinstance(raw, dict):
-            raise InputError(f"'{self.config_file}' holds no settings; begin the run anew with --overwrite")
-        return build_config(raw)
+        return read_mapping(self.config_file, "the config")
 
     def save_weights(
         self, model: nn.Module, config: Config, *, trained: float, file: Path | None = None
@@ -129,7 +196,7 @@ class RunDir:
         Of a run with a moving average this is the average, or with ``last`` what the last update left.
         """
         file = self.weights_file
-        if last and self.config().average:
+        if last and self.stored().get("average"):
             file = self.last_weights_file
         if not file.exists():
             raise InputError(f"'{self.path}' has no {file.name} yet; finish its training with --resume")
@@ -157,15 +224,30 @@ class RunDir:
             return file.metadata() or {}
 
     def save_state(self, state: dict[str, Any]) -> None:
-        """Write the training state in one step."""
-        write_beside(self.state_file, lambda beside: torch.save(state, beside))
+        """Write the training state, atomically."""
+        content = io.BytesIO()
+        torch.save(state, content)
+        write_beside(self.state_file, lambda beside: beside.write_bytes(content.getbuffer()))
 
     def load_state(self) -> dict[str, Any] | None:
         """The training state, or None where no epoch was finished yet; read without running code."""
         if not self.state_file.exists():
             return None
-        state: dict[str, Any] = torch.load(self.state_file, map_location="cpu", weights_only=True)
+        try:
+            state = torch.load(self.state_file, map_location="cpu", weights_only=True)
+        except Exception as error:  # of many kinds, by what is wrong with the file
+            raise InputError(self._no_state(f"it cannot be read ({type(error).__name__})")) from error
+        if not isinstance(state, dict) or not state.keys() >= STATE:
+            raise InputError(self._no_state("it holds something else"))
+        if state["config"] != config_hash(self.stored()):
+            raise InputError(self._no_state("it was written with other settings than config.yaml says"))
         return state
+
+    def _no_state(self, reason: str) -> str:
+        return (
+            f"'{self.state_file}' is not the training state of this run: {reason}; "
+            "begin anew with --overwrite, or choose another --out"
+        )
 
 
 def _mismatch(expected: dict[str, torch.Tensor], got: dict[str, torch.Tensor]) -> str:

@@ -12,6 +12,7 @@ import json
 import re
 import typing
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import yaml
@@ -235,6 +236,7 @@ def resolve_section(family: str, section: Mapping[str, Any]) -> Section:
     schema = create_model(f"{family}-{name}", __base__=Options, **_fields(family, name))
     resolved = _validated(schema, options, where=f"{family}.").model_dump(mode="json")
     if family == "data":  # an option that is not set belongs to another kind of file, or is found out
+        name = str(Path(name).resolve()) if name not in DATA.names() and Path(name).exists() else name
         resolved = {key: value for key, value in resolved.items() if value is not None}
     return {"name": name, **resolved}
 

@@ -1,4 +1,4 @@
-"""The network that a method learns from besides the labels: the weights' average, or another run's."""
+"""The network of another run that a method learns from besides the labels."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from torch import nn
 
 from wassermix.core.errors import InputError
 from wassermix.data import Dataset
-from wassermix.engine.average import WeightAverage
-from wassermix.engine.build import make_model
+from wassermix.engine.build import Parts, make_model
 from wassermix.engine.rundir import RunDir
-from wassermix.methods import Method
+from wassermix.engine.settings import Config, imported_code
 from wassermix.methods.protocol import teacher_of
 from wassermix.methods.teacher import AVERAGE, OWN
 
 __all__ = ["find_teacher"]
 
 
-def find_teacher(method: Method, average: WeightAverage | None, data: Dataset) -> nn.Module | None:
-    """What the method's ``teacher`` names, in eval mode; None where it needs no other network."""
-    name = teacher_of(method)
-    if name == OWN:
-        return None
-    if name != AVERAGE:
-        return _trained(Path(name), data)
-    if average is None:
+def find_teacher(config: Config, parts: Parts) -> nn.Module | None:
+    """The network of the run that the method's ``teacher`` names, in eval mode; None where it names none.
+
+    Called before a run is begun, so that a teacher that cannot be had is refused in time.
+    """
+    name = teacher_of(parts.method)
+    if name == AVERAGE and not config.average:
         raise InputError("the method's teacher is the weights' average; keep one, as in average=0.999")
-    return average.model
+    return None if name in (OWN, AVERAGE) else _trained(Path(name), config, parts.data)
 
 
-def _trained(path: Path, data: Dataset) -> nn.Module:
+def _trained(path: Path, config: Config, data: Dataset) -> nn.Module:
+    """Another run's network; of code, it may name only what this training's own config names too."""
     run = RunDir(path)
-    model = make_model(run.config(), data)
+    known = set(imported_code(config.model_dump(mode="json")))
+    model = make_model(run.config(trust=set(imported_code(run.stored())) <= known), data)
     run.load_weights(model)
     return model.eval().requires_grad_(False)
