@@ -109,7 +109,7 @@ def test_a_state_that_is_none_is_told(trained: Path, content: bytes | None) -> N
 def test_a_state_of_other_settings_is_refused(tmp_path: Path, trained: Path) -> None:
     train(config(seed=5), tmp_path / "other")
     (tmp_path / "other" / "state.pt").replace(trained / "state.pt")
-    with pytest.raises(InputError, match="other settings than config.yaml"):
+    with pytest.raises(InputError, match=r"other settings than config\.yaml"):
         train(config(), trained, resume=True)
 
 
