@@ -62,14 +62,11 @@ def _data_options(overrides: Iterable[str]) -> dict[str, Any]:
 def _embedding(word: str) -> Embedding:
     """An embedding from ``pca`` or ``pca:16``, the number being its size."""
     name, _, size = word.partition(":")
-    if name not in EMBEDDINGS:
-        raise InputError(f"--embed: '{name}' is unknown; {nearest(name, EMBEDDINGS)}")
-    if not size:
-        return EMBEDDINGS[name]()
-    if not size.isdigit() or name not in ("pca", "vae"):
+    if name not in EMBEDDINGS.names():
+        raise InputError(f"--embed: '{name}' is unknown; {nearest(name, EMBEDDINGS.names())}")
+    if size and (not size.isdigit() or name not in ("pca", "vae")):
         raise InputError(f"--embed: got '{word}'; expected a name, or pca or vae with a size such as pca:16")
-    made: Any = EMBEDDINGS[name]
-    embed: Embedding = made(size=int(size))
+    embed: Embedding = EMBEDDINGS.make(name, {"size": int(size)} if size else {})
     return embed
 
 
