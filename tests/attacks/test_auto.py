@@ -9,8 +9,8 @@ import torch
 
 from wassermix.attacks import PGD, AutoAttack
 from wassermix.attacks.auto import attack_list
-from wassermix.attacks.base import fooled
 from wassermix.attacks.norms import length
+from wassermix.attacks.protocol import fooled
 from wassermix.core.errors import InputError
 
 pytest.importorskip("pyautoattack")

@@ -8,7 +8,16 @@ import pytest
 import torch
 from torch import nn
 
-from wassermix.attacks import FGSM, PGD, AutoAttack, GeodesicAttack, SmoothedPGD, sanity_checks
+from wassermix.attacks import (
+    FGSM,
+    PGD,
+    AutoAttack,
+    GeodesicAttack,
+    SmoothedPGD,
+    distil,
+    evaluate_attack,
+    sanity_checks,
+)
 from wassermix.attacks.checks import (
     check_black_box,
     check_deterministic,
@@ -61,12 +70,12 @@ class Straying(torch.autograd.Function):
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.label)
 def test_an_honest_net_passes_every_check_but_the_strength_of_a_weak_attack(digits, few, attack):
-    checks = sanity_checks(digits.net, *few, attack=attack)
+    checks = sanity_checks(digits.net, *few, attack=attack, surrogate=distil(digits.net, few[0]))
     failed = [check for check in checks if not check.passed]
     assert [check.name for check in failed] == ["strength"]
     assert "upper bound" in failed[0].message
     names = [check.name for check in checks]
-    assert len(set(names)) == len(names) == 9
+    assert len(set(names)) == len(names) == 10
 
 
 def test_a_net_in_training_mode_is_noticed(digits):
@@ -108,15 +117,15 @@ def test_probabilities_are_noticed_and_their_logarithms_are_fine(digits, few):
 
 @pytest.mark.parametrize("loss", ["ce", "margin"])
 def test_a_staircase_has_no_gradients(digits, few, loss):
-    check = check_gradients(quantised(digits.net), *few, loss=loss)
+    check = check_gradients(quantised(digits.net), *few, attack=PGD(loss=loss))
     assert not check.passed
     assert "50 of 50" in check.message
 
 
 def test_outputs_scaled_until_the_loss_is_flat_are_noticed(digits, few):
     sharp = lambda x: digits.net(x) * 1e4  # noqa: E731
-    assert not check_gradients(sharp, *few, loss="ce").passed
-    assert check_gradients(sharp, *few, loss="margin").passed
+    assert not check_gradients(sharp, *few, attack=PGD(loss="ce")).passed
+    assert check_gradients(sharp, *few, attack=PGD(loss="margin")).passed
 
 
 @pytest.mark.parametrize("attack", [PGD(eps=0.06), PGD(eps=0.4, norm="l2")], ids=["linf", "l2"])
@@ -155,7 +164,7 @@ def test_the_unbounded_check_works_on_vectors_without_bounds():
 def test_strength_asks_for_restarts_or_autoattack():
     weak = PGD(eps=0.1)
     assert not check_strength(weak).passed
-    assert check_strength(weak, beside=True).passed
+    assert check_strength(weak, beside="AutoAttack ℓ∞ ε=0.1").passed
     assert check_strength(PGD(eps=0.1, restarts=5)).passed
     assert check_strength(AutoAttack(eps=0.1)).passed
     assert check_strength(GeodesicAttack()).passed
@@ -172,3 +181,30 @@ def test_a_surrogate_adds_the_transfer_check(digits, few):
         digits.net, few[0][:5], few[1][:5], attack=PGD(eps=0.06, steps=3), surrogate=digits.net
     )
     assert "transfer" in [check.name for check in checks]
+
+
+def shattered(net):
+    """The net behind a ripple of half the radius: the same classes, gradients that point anywhere."""
+    return lambda x: net(x + 0.05 * torch.sin(400 * x))
+
+
+@pytest.mark.parametrize("attack", [PGD(eps=0.1), PGD(eps=1.0, norm="l2")], ids=["linf", "l2"])
+def test_shattered_gradients_are_found_by_what_a_small_copy_teaches(digits, attack):
+    x, y = digits.x[::2], digits.y[::2]
+    checks = {c.name: c for c in evaluate_attack(shattered(digits.net), x, y, attack=attack).checks}
+    assert not checks["transfer"].passed
+    assert "masked" in checks["transfer"].message
+    honest = {c.name: c for c in evaluate_attack(digits.net, x, y, attack=attack).checks}
+    assert honest["transfer"].passed
+
+
+def test_a_small_copy_agrees_with_its_model_and_leaves_everything_as_it_was(digits):
+    net = copy.deepcopy(digits.net)
+    net.zero_grad(set_to_none=True)
+    state, weights = torch.get_rng_state(), [p.clone() for p in net.parameters()]
+    copied = distil(net, digits.x)
+    agree = (copied(digits.x).argmax(1) == net(digits.x).argmax(1)).float().mean()
+    assert agree > 0.85
+    assert torch.equal(torch.get_rng_state(), state)
+    assert all(torch.equal(a, b) and b.grad is None for a, b in zip(weights, net.parameters()))
+    assert torch.equal(copied(digits.x[:3]), distil(net, digits.x)(digits.x[:3]))

@@ -11,7 +11,7 @@ import torch
 from scipy.stats import binomtest
 
 from wassermix.attacks import FGSM, PGD, attack_curve, evaluate_attack
-from wassermix.attacks.base import fooled
+from wassermix.attacks.protocol import fooled
 from wassermix.core.errors import InputError
 
 
@@ -23,9 +23,9 @@ def test_flags_and_shares_agree_with_a_count_by_hand(digits):
     assert torch.equal(result.clean_correct, clean)
     assert torch.equal(result.robust_correct, robust)
     interval = binomtest(int(robust.sum()), len(y)).proportion_ci(0.95, method="wilson")
-    assert result.robust["low"] == pytest.approx(interval.low)
-    assert result.robust["high"] == pytest.approx(interval.high)
-    assert result.robust["accuracy"] == pytest.approx(float(robust.float().mean()))
+    assert result.robust.low == pytest.approx(interval.low)
+    assert result.robust.high == pytest.approx(interval.high)
+    assert result.robust.accuracy == pytest.approx(float(robust.float().mean()))
 
 
 def test_a_record_holds_every_parameter_and_is_plain_json(digits):
@@ -50,7 +50,19 @@ def test_the_curve_never_rises_and_begins_where_a_single_attack_does(digits):
     assert torch.equal(curve[0].robust_correct, alone.robust_correct)
     for near, far in pairwise(curve):
         assert torch.all(far.robust_correct <= near.robust_correct)
-    assert curve[-1].robust["count"] < curve[0].robust["count"]
+    assert curve[-1].robust.count < curve[0].robust.count
+
+
+def test_a_later_point_of_the_curve_is_no_attack_at_its_radius_alone(digits):
+    x, y, attack = digits.x[::25], digits.y[::25], PGD(eps=0.1, steps=2)
+    near, far = attack_curve(digits.net, x, y, attack=attack, eps=[0.02, 0.1], check=False)
+    alone = evaluate_attack(digits.net, x, y, attack=attack, check=False)
+    assert far.parameters["smaller_eps"] == [0.02]
+    assert far.identity != alone.identity
+    assert (
+        near.identity
+        == evaluate_attack(digits.net, x, y, attack=attack.with_eps(0.02), check=False, batch_size=9).identity
+    )
 
 
 def test_a_given_step_follows_the_radius():
@@ -92,6 +104,43 @@ def test_a_net_in_training_mode_is_reported_and_restored(digits):
     result = evaluate_attack(net, digits.x[:4], digits.y[:4], attack=FGSM(eps=0.05))
     assert net.training
     assert not next(check for check in result.checks if check.name == "eval mode").passed
+
+
+def test_printing_a_result_is_one_line_with_the_attack_and_both_shares(digits):
+    result = evaluate_attack(digits.net, digits.x, digits.y, attack=PGD(eps="8/255"), check=False)
+    assert str(result).startswith("AttackResult(PGD ℓ∞ ε=8/255 10 steps: ")
+    assert f"{result.robust.accuracy:.1%}" in str(result)
+    assert len(str(result)) < 150
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda logits: logits * float("nan"), "NaN on 5 of 5 inputs"),
+        (lambda logits: {"logits": logits}, "answers a dict"),
+        (lambda logits: logits[:, 0], r"shape \(5,\)"),
+        (lambda logits: logits[:, :1], r"two classes or more"),
+    ],
+)
+def test_a_network_that_does_not_answer_logits_is_refused(digits, answer, words):
+    net = lambda x: answer(digits.net(x))  # noqa: E731
+    with pytest.raises(InputError, match=words):
+        evaluate_attack(net, digits.x[:5], digits.y[:5], attack=FGSM(eps=0.1))
+    with pytest.raises(InputError, match=words.replace("5", "[15]")):
+        FGSM(eps=0.1)(net, digits.x[:5], digits.y[:5])
+
+
+def test_arrays_and_columns_of_labels_are_refused_with_what_to_do(digits):
+    x, y = digits.x[:5], digits.y[:5]
+    for inputs, labels in ((x.numpy(), y), (x, y.numpy())):
+        with pytest.raises(InputError, match=r"ndarray; expected a tensor, torch\.as_tensor"):
+            evaluate_attack(digits.net, inputs, labels, attack=FGSM(eps=0.1))
+        with pytest.raises(InputError, match="ndarray"):
+            FGSM(eps=0.1)(digits.net, inputs, labels)
+    column = evaluate_attack(digits.net, x, y[:, None], attack=FGSM(eps=0.1), check=False)
+    assert torch.equal(column.label, y)
+    with pytest.raises(InputError, match=r"labels: got torch.float32 of shape \(5,\)"):
+        evaluate_attack(digits.net, x, y.float(), attack=FGSM(eps=0.1))
 
 
 def test_no_images_are_an_error(digits):

@@ -49,8 +49,8 @@ def test_accuracy_falls_along_t_and_starts_at_the_clean_one(digits):
     attack = attack.fit(digits.x[1::2], digits.y[1::2], embed=embed)
     result = evaluate_attack(digits.net, digits.x[::10], digits.y[::10], attack=attack)
     curve = result.summary["curve"]
-    assert curve[0]["count"] == result.clean["count"]
-    assert curve[-1]["count"] == result.robust["count"] < curve[0]["count"]
+    assert curve[0]["count"] == result.clean.count
+    assert curve[-1]["count"] == result.robust.count < curve[0]["count"]
     counts = [point["count"] for point in curve]
     assert counts == sorted(counts, reverse=True)
     assert all(point["mean_accuracy"] >= point["accuracy"] - 1e-6 for point in curve)
@@ -97,4 +97,4 @@ def test_an_image_that_is_lost_only_at_the_last_time_has_that_time():
     x = torch.tensor([[-0.8], [-0.4], [-1.5]])  # at t = 0.3 they are at 0.04, 0.32 and -0.45
     result = evaluate_attack(by_first_entry, x, torch.zeros(3).long(), attack=attack, check=False)
     assert result.summary["flip_t"] == [0.3, 0.2, None]
-    assert result.robust["count"] == 1
+    assert result.robust.count == 1

@@ -11,9 +11,10 @@ import torch.nn.functional as F
 from torch import nn
 
 from wassermix.attacks import FGSM, PGD
-from wassermix.attacks.base import fooled
+from wassermix.attacks.ascent import ascend, input_gradient, margin
+from wassermix.attacks.ball import Ball
 from wassermix.attacks.norms import length
-from wassermix.attacks.pgd import ascend, input_gradient, margin
+from wassermix.attacks.protocol import fooled
 from wassermix.core.errors import InputError
 from wassermix.core.streams import stream
 
@@ -167,11 +168,9 @@ def test_an_infinite_radius_leaves_only_the_box(box_first):
         lambda x: x.sum(1),
         x,
         x,
-        eps=float("inf"),
-        norm="linf",
+        ball=Ball(float("inf"), box_first=box_first),
         steps=20,
         step_size=0.1,
-        box_first=box_first,
     )
     assert torch.equal(top, torch.ones(2, 3))
 
@@ -192,7 +191,7 @@ def test_clipping_before_projecting_keeps_more_of_a_step_that_leaves_the_box():
         (torch.full((2, 1, 2, 2), 3.0), r"run from 3 to 3.*\[0, 1\].*first\s+layer"),
         (torch.full((2, 1, 2, 2), float("nan")), "NaN"),
         (torch.zeros(2, 1, 2, 2, dtype=torch.uint8), "uint8"),
-        (torch.zeros(3, 1, 2, 2), "3 inputs but labels"),
+        (torch.zeros(3, 1, 2, 2), "got 2 for 3 samples"),
     ],
 )
 def test_inputs_that_are_off_are_refused_with_a_reason(x, message):

@@ -77,7 +77,7 @@ def test_its_number_is_that_of_the_voting_classifier(digits):
     )
     assert result.parameters["sigma"] == 0.1
     assert result.parameters["step_size"] == pytest.approx(0.3)
-    assert result.robust["count"] <= result.clean["count"]
+    assert result.robust.count <= result.clean.count
 
 
 def test_noise_of_zero_is_refused():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from wassermix.audit import PerformanceGeodesic, performance_geodesic
+from wassermix.audit import PerformanceGeodesic, class_path, performance_geodesic
+from wassermix.audit.paths import random_plan
 from wassermix.core.errors import InputError
-from wassermix.embed import PCA
+from wassermix.embed import PCA, Pixel
 
 
 def line(n: int = 40, classes: int = 2, d: int = 2) -> tuple[Tensor, Tensor]:
@@ -116,15 +118,16 @@ def test_sizes_may_differ_and_at_most_so_many_images_a_class_are_used() -> None:
 def test_an_embedding_and_an_entropy_are_stated_in_the_parameters() -> None:
     x, y = torch.rand(40, 1, 4, 4), torch.arange(40) % 2
     net = nn.Sequential(nn.Flatten(), nn.Linear(16, 2), nn.Dropout(0.9)).train()
-    audit = performance_geodesic(net, x, y, embed=PCA(3).fit(x), entropy=0.05)
+    audit = performance_geodesic(net, x, y, embed=PCA(3).fit(x), pairing="entropic", entropy=0.05)
     assert audit.parameters["embed"] == "pca"
     assert audit.parameters["transport"] == "entropic"
+    assert audit.parameters["entropy"] == 0.05
     assert net.training
 
 
 def test_the_dictionary_comes_back_and_the_figure_draws() -> None:
     audit = performance_geodesic(calibrated, *line())
-    back = PerformanceGeodesic.from_dict(audit.as_dict())
+    back = PerformanceGeodesic.from_record(json.loads(json.dumps(audit.record())))
     assert back.pairs == audit.pairs
     assert len(audit.plot().axes) == 4
 
@@ -169,3 +172,73 @@ def test_a_model_without_an_output_for_each_class_is_refused() -> None:
 def test_the_matrix_of_two_points_is_their_mean() -> None:
     audit = performance_geodesic(calibrated, *line(), points=2)
     assert audit.matrix("accuracy")[0, 1] == sum(audit.pairs[0].accuracy) / 2
+
+
+def test_printing_is_one_short_line() -> None:
+    audit = performance_geodesic(calibrated, *line(classes=2), class_names=["cat", "dog"])
+    assert "1 class pairs, 21 points" in str(audit)
+    assert "weakest cat-dog" in str(audit)
+    assert len(str(audit)) < 150
+    assert len(str(audit.pairs[0])) < 100
+
+
+def test_pairs_may_be_named_by_numbers_or_by_names_that_hold_dashes() -> None:
+    x, y = line(20, classes=3)
+    names = ["T-shirt", "Coat", "Sandal"]
+    model = lambda x: x.repeat(1, 2)[:, :3]  # noqa: E731
+    audit = performance_geodesic(model, x, y, pairs="T-shirt-Coat, Coat-Sandal,2-0", class_names=names)
+    assert [(pair.source, pair.target) for pair in audit.pairs] == [(0, 1), (1, 2), (2, 0)]
+    with pytest.raises(InputError, match="'Coat-Sandals'; expected 2 classes joined by '-', of 0, 1, 2, T-"):
+        performance_geodesic(model, x, y, pairs="Coat-Sandals", class_names=names)
+
+
+def test_random_pairs_contract_where_the_optimal_path_of_a_translation_does_not() -> None:
+    """Var x_t = (1-t)^2 Var x0 + t^2 Var x1 for random pairs: half at the middle, whole on the geodesic."""
+    generator = torch.Generator().manual_seed(0)
+    x0 = torch.randn(400, 3, generator=generator, dtype=torch.float64)
+    embed = Pixel().fit(x0[:1])
+    spread = {}
+    for pairing in ("exact", "random"):
+        path = class_path(x0, x0 + 5, embed=embed, pairing=pairing, generator=generator)
+        spread[pairing] = float(path.at(0.5).x.var(dim=0).sum() / x0.var(dim=0).sum())
+    assert spread["exact"] == pytest.approx(1, abs=1e-6)
+    assert spread["random"] == pytest.approx(0.5, abs=0.08)
+
+
+@pytest.mark.parametrize(("n", "m"), [(5, 5), (6, 10), (7, 4), (1, 3)])
+def test_a_random_plan_keeps_both_marginals(n: int, m: int) -> None:
+    source, target, mass = random_plan(n, m, generator=torch.Generator().manual_seed(1))
+    assert len(mass) <= n + m - 1
+    for index, count in ((source, n), (target, m)):
+        total = torch.zeros(count).index_add(0, index, mass)
+        torch.testing.assert_close(total, torch.full((count,), 1 / count))
+
+
+def test_random_pairs_are_the_same_for_every_model_and_told_in_the_parameters() -> None:
+    x, y = torch.rand(60, 4, generator=torch.Generator().manual_seed(0)), torch.arange(60) % 2
+    model = lambda x: 9 * x[:, :2]  # noqa: E731
+    first, again, exact = (
+        performance_geodesic(model, x, y, pairing=pairing) for pairing in ("random", "random", "exact")
+    )
+    assert first.pairs == again.pairs != exact.pairs
+    assert first.parameters["transport"] == "random"
+    assert first.identity != exact.identity
+
+
+def test_what_is_no_sample_or_no_answer_is_refused_with_what_to_do() -> None:
+    x, y = line()
+    with pytest.raises(InputError, match=r"ndarray; expected a tensor"):
+        performance_geodesic(calibrated, x.numpy(), y)  # type: ignore[arg-type]
+    assert (
+        performance_geodesic(calibrated, x, y[:, None]).pairs == performance_geodesic(calibrated, x, y).pairs
+    )
+    with pytest.raises(InputError, match="labels: got 79 for 80 samples"):
+        performance_geodesic(calibrated, x, y[1:])
+    with pytest.raises(InputError, match="answers NaN"):
+        performance_geodesic(lambda x: calibrated(x) * torch.nan, x, y)
+    with pytest.raises(InputError, match="answers a dict"):
+        performance_geodesic(lambda x: {"logits": calibrated(x)}, x, y)  # type: ignore[arg-type,return-value]
+    with pytest.raises(InputError, match="did you mean 'points'"):
+        performance_geodesic(calibrated, x, y, point=3)
+    with pytest.raises(InputError, match="sigma is 'run'"):
+        performance_geodesic(calibrated, x, y, sigma="run")

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 import torch
 from torch import Tensor, nn
 
-from wassermix.audit import performance_geodesic, performance_simplex, simplex_to_files
+from wassermix.audit import performance_geodesic, performance_simplex
 from wassermix.core.errors import InputError
-from wassermix.embed import PCA
 
 
 def corners(n: int = 10) -> tuple[Tensor, Tensor]:
@@ -56,32 +51,10 @@ def test_a_side_of_the_triangle_is_the_exact_geodesic_between_its_classes() -> N
     assert [audit.decided[k][1] for k in along] == pytest.approx(pair.as_target, abs=1e-5)
 
 
-class Split:
-    """Held-out images of three classes."""
-
-    y = torch.arange(30) % 3
-
-    def get(self, indices: Tensor, /) -> Tensor:
-        return torch.rand(30, 1, 4, 4, generator=torch.Generator().manual_seed(0))[indices]
-
-
-def flat(x: Tensor) -> Tensor:
-    return x.reshape(len(x), -1)[:, :3]
-
-
-def test_a_file_holds_the_surface_and_is_kept_only_for_the_same_task(tmp_path: Path) -> None:
-    task: dict[str, Any] = {"out": tmp_path, "classes": (0, 2, 1), "points": 3, "about": {"data": "mine"}}
-    made = simplex_to_files(flat, Split(), **task)
-    file = tmp_path / "0-2-1-s0-p3.json"
-    assert json.loads(file.read_text())["data"] == "mine"
-    assert file.with_suffix(".svg").read_text().count("</svg>") == 1
-    assert simplex_to_files(flat, Split(), resume=True, **task) == made
-    with pytest.raises(InputError, match="exists"):
-        simplex_to_files(flat, Split(), **task)
-    embed = PCA(2).fit(Split().get(torch.arange(30)))
-    with pytest.raises(InputError, match="embed"):
-        simplex_to_files(flat, Split(), resume=True, embed=embed, **task)
-    assert simplex_to_files(flat, Split(), overwrite=True, embed=embed, **task).parameters["embed"] == "pca"
-    other = PCA(2).fit(Split().get(torch.arange(20)))
-    with pytest.raises(InputError, match="embedding"):
-        simplex_to_files(flat, Split(), resume=True, embed=other, **task)
+def test_three_classes_may_be_named_and_random_partners_are_drawn_once() -> None:
+    x, y = torch.rand(60, 3, generator=torch.Generator().manual_seed(0)), torch.arange(60) % 3
+    asked = {"classes": "a-b-c", "class_names": ["a", "b", "c"], "points": 3, "pairing": "random"}
+    first, again = (performance_simplex(lambda x: 5 * x, x, y, **asked) for _ in range(2))
+    assert first.classes == (0, 1, 2)
+    assert first.kl == again.kl
+    assert "a, b, c: 6 points" in str(first)

@@ -115,6 +115,9 @@ def test_attack_writes_every_parameter_and_says_that_pgd_is_an_upper_bound(
     assert (weak["eps"], strong["eps"], weak["step_size"]) == (0.5, 1.0, 0.25)
     assert strong["robust"]["accuracy"] <= weak["robust"]["accuracy"] <= weak["clean"]["accuracy"]
     assert len(weak["per_image"]["robust_correct"]) == 30
+    assert strong["smaller_eps"] == [0.5]
+    flags = [one["per_image"]["robust_correct"] for one in (weak, strong)]
+    assert all(far <= near for near, far in zip(*flags))
 
 
 def test_a_dry_run_costs_and_writes_nothing(

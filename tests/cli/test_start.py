@@ -26,7 +26,9 @@ def imported(*words: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-@pytest.mark.parametrize("words", [("--help",), ("certify", "-h"), ("tarin",), ("--version",)])
+@pytest.mark.parametrize(
+    "words", [("--help",), ("certify", "-h"), ("attack", "-h"), ("audit", "-h"), ("tarin",), ("--version",)]
+)
 def test_words_are_answered_without_torch(words: tuple[str, ...]) -> None:
     assert imported(*words) == "False False"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from wassermix.audit.performance import exact_path
+from wassermix.audit import class_path
 from wassermix.augment import Mixup
 from wassermix.core.errors import InputError
 from wassermix.embed import PCA, VAE, EncoderDecoder, Pixel
@@ -102,21 +102,21 @@ def test_hard_labels_name_each_particles_own_source_with_both() -> None:
 def test_the_exact_path_of_a_translation_is_the_translation_at_constant_speed() -> None:
     x0 = clouds(30)[0].float()
     shift = torch.tensor([3.0, -1.0, 2.0])
-    path = exact_path(x0, (x0 + shift).flip(0), 0, y1=1, embed=Pixel().fit(x0))
+    path = class_path(x0, (x0 + shift).flip(0), embed=Pixel().fit(x0))
     assert torch.allclose(path.at(0.25).x, x0[_order(path, x0)] + 0.25 * shift, atol=1e-5)
     assert torch.isclose(path.length(), shift.norm(), rtol=1e-5)
 
 
 def test_the_exact_path_in_one_dimension_joins_sorted_samples() -> None:
     x0, x1 = (c.float() for c in clouds(10, 10, d=1))
-    path = exact_path(x0, x1, 0, y1=1, embed=Pixel().fit(x0))
+    path = class_path(x0, x1, embed=Pixel().fit(x0))
     quantiles = (0.4 * x0.sort(dim=0).values + 0.6 * x1.sort(dim=0).values)[:, 0]
     assert torch.allclose(path.at(0.6).x[:, 0].sort().values, quantiles, atol=1e-6)
 
 
 def test_the_exact_path_keeps_both_marginals_for_unequal_sizes() -> None:
     x0, x1 = (c.float() for c in clouds(6, 10, d=2))
-    path = exact_path(x0, x1, 0, y1=1, embed=Pixel().fit(x0))
+    path = class_path(x0, x1, embed=Pixel().fit(x0))
     for t, cloud in ((0.0, x0), (1.0, x1)):
         near = torch.cdist(path.at(t).x, cloud)
         assert float(near.min(dim=1).values.max()) < 1e-5

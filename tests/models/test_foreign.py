@@ -69,7 +69,7 @@ def test_a_loaded_file_can_be_attacked_and_comes_in_eval_mode(files, name):
     attack = PGD(eps=0.2, steps=3)
     torch.testing.assert_close(attack(net, x, y), attack(make_net().eval(), x, y))
     result = evaluate_attack(net, x, y, attack=attack)
-    assert result.clean["count"] == 7
+    assert result.clean.count == 7
     assert {check.name: check.passed for check in result.checks}["eval mode"]
 
 

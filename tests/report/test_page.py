@@ -15,7 +15,8 @@ from scipy import stats
 
 from report.pages import Page
 from report.synthetic_runs import RADII, write_attack, write_audit, write_certified, write_run
-from wassermix.audit import simplex_to_files
+from wassermix.audit import AuditSettings, run_audit
+from wassermix.core.job import Output
 from wassermix.data import TensorSplit
 from wassermix.report import write_report
 
@@ -242,12 +243,11 @@ def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
 def test_a_triangle_is_shown_with_its_worst_place(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     split = TensorSplit(torch.eye(3).repeat(4, 1), torch.arange(12) % 3)
-    simplex_to_files(
+    run_audit(
         lambda x: torch.tensor([5.0, 5.0, -5.0]).expand(len(x), 3),
         split,
-        out=run / "audit" / "simplex",
-        classes=(0, 1, 2),
-        points=3,
+        AuditSettings(classes=(0, 1, 2), points=3),
+        output=Output(run / "audit"),
         class_names=["cat", "dog", "<owl>"],
     )
     write_report([run], tmp_path / "report.html")

@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from report.synthetic_runs import write_config, write_run
-from wassermix.attacks import PGD
-from wassermix.attacks.evaluation import evaluate_attack
+from wassermix.attacks import PGD, evaluate_attack
 from wassermix.certify import CertifySettings, certify_to_files
 from wassermix.core.errors import InputError
 from wassermix.core.files import write_json

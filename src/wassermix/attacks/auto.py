@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from wassermix.attacks.base import BallAttack
+from wassermix.attacks.ball import BallAttack
 from wassermix.attacks.norms import Norm
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
@@ -53,6 +53,9 @@ class AutoAttack(BallAttack):
     Needs the extra ``attack``; the version that ran is among the parameters.
     """
 
+    name: ClassVar[str] = "autoattack"
+    words: ClassVar[str] = "AutoAttack"
+
     queries: int = 5000
 
     def __post_init__(self) -> None:
@@ -64,10 +67,9 @@ class AutoAttack(BallAttack):
                 "or use PGD with restarts"
             )
 
-    @property
-    def name(self) -> str:
-        """``autoattack``."""
-        return "autoattack"
+    def strength(self) -> tuple[bool, str]:
+        """The field's reference."""
+        return True, "AutoAttack's ensemble"
 
     @property
     def passes(self) -> float:

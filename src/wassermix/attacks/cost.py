@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from wassermix.attacks.base import Attack
-from wassermix.attacks.evaluation import CHECKED_IMAGES, Samples
-from wassermix.attacks.pgd import input_gradient
+from wassermix.attacks.ascent import input_gradient
+from wassermix.attacks.evaluation import CHECKED_IMAGES
+from wassermix.attacks.protocol import Attack
+from wassermix.attacks.surrogate import COPIES, POOL
 from wassermix.core.classifier import Classifier, evaluating, frozen
+from wassermix.core.samples import LabelledSamples
 
 __all__ = ["AttackCost", "estimate_attack"]
 
@@ -33,7 +35,7 @@ class AttackCost:
 
 def estimate_attack(
     model: Classifier,
-    split: Samples,
+    samples: LabelledSamples,
     indices: Tensor | Sequence[int],
     *,
     attack: Attack,
@@ -41,7 +43,7 @@ def estimate_attack(
     seconds: float = 1.0,
 ) -> AttackCost:
     """Run gradients on one batch for about ``seconds`` and foretell the attack and its sanity checks."""
-    x = split.get(torch.as_tensor(indices[:batch_size], dtype=torch.int64))
+    x = samples.get(torch.as_tensor(indices[:batch_size], dtype=torch.int64))
     if isinstance(model, nn.Module) and (first := next(model.parameters(), None)) is not None:
         x = x.to(first.device)
     with evaluating(model), frozen(model), torch.enable_grad():
@@ -51,12 +53,12 @@ def estimate_attack(
             _one_pass(model, x)
             batches += 1
         pace = batches * len(x) / (time.perf_counter() - started)
-    checks = min(CHECKED_IMAGES, len(indices)) * _CHECK_PASSES
+    checks = min(CHECKED_IMAGES, len(indices)) * _CHECK_PASSES + min(POOL, len(indices)) * COPIES / 3
     return AttackCost(len(indices), round((attack.passes + 2 / 3) * len(indices) + checks), pace)
 
 
 _CHECK_PASSES = 20 + 2 * 10 + 2 + 50 / 3
-"""The unbounded attack, two runs of many steps, one step, a gradient, and the random queries."""
+"""The unbounded attack, many steps at two radii, one step, a gradient, and the random queries."""
 
 
 def _one_pass(model: Classifier, x: Tensor) -> None:

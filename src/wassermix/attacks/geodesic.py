@@ -6,22 +6,26 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
-from wassermix.attacks.base import Attack, Judgement
-from wassermix.attacks.pgd import margin
-from wassermix.attacks.shares import share
+from wassermix.attacks.ascent import margin
+from wassermix.attacks.protocol import Attack, Judgement
+from wassermix.attacks.result import share_record
 from wassermix.core.classifier import Classifier, evaluating
 from wassermix.core.errors import InputError
 from wassermix.core.labels import hard
+from wassermix.core.samples import LabelledSamples
 from wassermix.core.streams import stream
 from wassermix.embed import Embedding, Pixel
 from wassermix.transport import EntropicMap, TransportMap
 
 __all__ = ["ClassPaths", "GeodesicAttack"]
+
+FIT_SAMPLES = 5_000
+"""Maps are fitted on at most so many training samples where the attack chooses them itself."""
 
 
 class ClassPaths:
@@ -70,6 +74,10 @@ class GeodesicAttack(Attack):
     >>> attack = GeodesicAttack(t_max=0.4).fit(x_train, y_train, embed=PCA(64).fit(x_train))
     """
 
+    name: ClassVar[str] = "geodesic"
+    words: ClassVar[str] = "the geodesic attack"
+    incidental: ClassVar[frozenset[str]] = Attack.incidental | {"paths"}
+
     t_max: float = 0.5
     times: int = 10
     targets: int = 0
@@ -97,10 +105,20 @@ class GeodesicAttack(Attack):
             )
         return replace(self, paths=paths)
 
+    def prepare(self, train: LabelledSamples) -> Self:
+        """:meth:`fit` on at most 5,000 training samples, evenly spaced."""
+        rows = torch.linspace(0, len(train) - 1, min(FIT_SAMPLES, len(train))).round().long()
+        return self.fit(train.get(rows), train.y[rows])
+
     @property
-    def name(self) -> str:
-        """``geodesic``."""
-        return "geodesic"
+    def title(self) -> str:
+        """``the geodesic attack t ≤ 0.5``."""
+        return f"{super().title} t ≤ {self.t_max:g}"
+
+    @property
+    def identity_keys(self) -> tuple[str, ...]:
+        """The fields, and the embedding in which the paths are straight."""
+        return (*super().identity_keys, "embed")
 
     @property
     def label(self) -> str:
@@ -159,9 +177,9 @@ class GeodesicAttack(Attack):
         time at which each image is lost, None where it never is.
         """
         flip, right = extra["flip_t"], extra["right"]
-        start = {"t": 0.0, **share(flip > 0), "mean_accuracy": float((flip > 0).float().mean())}
+        start = {"t": 0.0, **share_record(flip > 0), "mean_accuracy": float((flip > 0).float().mean())}
         rest = [
-            {"t": t, **share(flip > t), "mean_accuracy": float(right[:, step].mean())}
+            {"t": t, **share_record(flip > t), "mean_accuracy": float(right[:, step].mean())}
             for step, t in enumerate(self.grid)
         ]
         times = [None if math.isinf(t) else round(t, 6) for t in flip.tolist()]

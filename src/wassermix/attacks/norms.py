@@ -9,10 +9,12 @@ from torch import Tensor
 
 from wassermix.core.errors import InputError
 
-__all__ = ["NORMS", "Norm", "check_norm", "direction", "length", "project", "random_in_ball"]
+__all__ = ["NORMS", "Bounds", "Norm", "check_norm", "direction", "length", "project", "random_in_ball"]
 
 Norm = Literal["l2", "linf"]
 NORMS: tuple[str, ...] = get_args(Norm)
+Bounds = tuple[float, float] | None
+"""The lowest and highest value of an input; None for vectors without a scale."""
 
 
 def check_norm(norm: str) -> None:
@@ -33,8 +35,8 @@ def length(delta: Tensor, norm: Norm) -> Tensor:
 def direction(gradient: Tensor, norm: Norm, generator: torch.Generator | None = None) -> Tensor:
     """The step of length 1 that climbs fastest: ``g / |g|_2`` for l2, ``sign(g)`` for linf.
 
-    A sample whose gradient is zero everywhere takes a random direction (methods.md 1.2), in training
-    and in evaluation alike: standing still fools nobody, and a step off a flat spot may find a slope.
+    A sample whose gradient is zero everywhere takes a random direction, in training and in
+    evaluation alike: standing still fools nobody, and a step off a flat spot may find a slope.
     Without a generator such a sample stays where it is.
     """
     flat_zero = _per_sample(length(gradient, "linf") == 0, gradient)

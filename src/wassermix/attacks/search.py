@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from wassermix.attacks.base import BallAttack
+from wassermix.attacks.ascent import margin
+from wassermix.attacks.ball import BallAttack
 from wassermix.attacks.norms import direction, random_in_ball
-from wassermix.attacks.pgd import margin
 from wassermix.core.classifier import Classifier
 
 __all__ = ["random_search"]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from wassermix.attacks.base import BallAttack
+from wassermix.attacks.ascent import ascend
+from wassermix.attacks.ball import UPPER_BOUND, Ball, BallAttack
 from wassermix.attacks.norms import Norm
-from wassermix.attacks.pgd import ascend
-from wassermix.attacks.radius import parse_number
-from wassermix.core.classifier import Classifier
+from wassermix.core.classifier import Classifier, logits_of
 from wassermix.core.errors import InputError
 from wassermix.core.labels import cross_entropy
+from wassermix.core.settings import read_number
 
 __all__ = ["SmoothedPGD", "smoothed_logits", "votes"]
 
@@ -39,7 +39,7 @@ def votes(model: Classifier, x: Tensor, sigma: float, *, count: int, generator: 
     total: Tensor | None = None
     with torch.no_grad():
         for _ in range(count):
-            logits = model(x + _noise(x, sigma, 1, generator)[0])
+            logits = logits_of(model, x + _noise(x, sigma, 1, generator)[0])
             won = torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1])
             total = won if total is None else total + won
     assert total is not None
@@ -55,11 +55,14 @@ def _noise(x: Tensor, sigma: float, count: int, generator: torch.Generator) -> T
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothedPGD(BallAttack):
-    """PGD on a smoothed classifier: ``noises`` draws an image, fixed during the attack (SmoothAdv).
+    """PGD on a smoothed classifier: ``noises`` draws for each image, fixed during the attack (SmoothAdv).
 
     Zero start, step ``2 * eps / steps`` unless given, the box before the ball. The number that it
     reports is that of the smoothed classifier: the majority of ``votes`` fresh draws.
     """
+
+    name: ClassVar[str] = "smoothed"
+    words: ClassVar[str] = "smoothed PGD"
 
     eps: float = 0.5
     norm: Norm = "l2"
@@ -72,7 +75,7 @@ class SmoothedPGD(BallAttack):
     def __post_init__(self) -> None:
         """Check counts and noise."""
         super().__post_init__()
-        object.__setattr__(self, "sigma", parse_number(self.sigma))
+        object.__setattr__(self, "sigma", read_number(self.sigma))
         if min(self.steps, self.noises, self.votes) < 1:
             raise InputError(
                 f"attack: steps={self.steps}, noises={self.noises}, votes={self.votes}; expected 1 or more"
@@ -81,9 +84,13 @@ class SmoothedPGD(BallAttack):
             raise InputError(f"attack: sigma is {self.sigma}; a smoothed classifier needs noise, sigma > 0")
 
     @property
-    def name(self) -> str:
-        """``smoothed``."""
-        return "smoothed"
+    def title(self) -> str:
+        """``smoothed PGD ℓ2 ε=0.5 10 steps``."""
+        return f"{super().title} {self.steps} step{'s' if self.steps > 1 else ''}"
+
+    def strength(self) -> tuple[bool, str]:
+        """Noise is averaged over few draws: only a certificate bounds what is left from below."""
+        return False, f"{UPPER_BOUND}; certify gives a lower one"
 
     @property
     def label(self) -> str:
@@ -97,7 +104,7 @@ class SmoothedPGD(BallAttack):
 
     @property
     def passes(self) -> float:
-        """``noises`` passes a step, and the votes before and after."""
+        """``noises`` passes for each step, and the votes before and after."""
         return self.noises * self.steps + 2 * self.votes / 3
 
     def parameters(self) -> dict[str, Any]:
@@ -116,12 +123,9 @@ class SmoothedPGD(BallAttack):
             lambda point: cross_entropy(smoothed(point), y),
             x,
             x,
-            eps=self.eps,
-            norm=self.norm,
+            ball=Ball(self.eps, self.norm, self.bounds, box_first=True),
             steps=self.steps,
             step_size=self.step,
-            bounds=self.bounds,
-            box_first=True,
             generator=generator,
         )
 

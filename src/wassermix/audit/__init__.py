@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from wassermix.audit.files import audit_to_files, simplex_to_files
-from wassermix.audit.performance import PairCurve, PerformanceGeodesic, performance_geodesic
-from wassermix.audit.simplex import PerformanceSimplex, performance_simplex
+from typing import TYPE_CHECKING
+
+from wassermix.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from wassermix.audit.paths import class_path
+    from wassermix.audit.performance import performance_geodesic, performance_simplex
+    from wassermix.audit.result import Frames, PairCurve, PerformanceGeodesic, PerformanceSimplex
+    from wassermix.audit.run import run_audit
+    from wassermix.audit.settings import AuditSettings
 
 __all__ = [
+    "AuditSettings",
+    "Frames",
     "PairCurve",
     "PerformanceGeodesic",
     "PerformanceSimplex",
-    "audit_to_files",
+    "class_path",
     "performance_geodesic",
     "performance_simplex",
-    "simplex_to_files",
+    "run_audit",
 ]
+
+__getattr__ = lazy_names(__name__)

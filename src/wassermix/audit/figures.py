@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
-    from wassermix.audit.performance import PerformanceGeodesic
-    from wassermix.audit.simplex import PerformanceSimplex
+    from wassermix.audit.result import PerformanceGeodesic, PerformanceSimplex
 
 __all__ = ["plot_performance", "plot_simplex"]
 
@@ -41,9 +40,10 @@ def plot_simplex(audit: PerformanceSimplex) -> Figure:
     across = [w[1] + w[2] / 2 for w in audit.weights]
     up = [w[2] * 3**0.5 / 2 for w in audit.weights]
     shown = axes.tricontourf(across, up, audit.kl, levels=16, cmap="viridis")
-    names = audit.parameters.get("class_names") or {kind: str(kind) for kind in audit.classes}
-    for kind, corner in zip(audit.classes, ((0, -0.05), (1, -0.05), (0.5, 3**0.5 / 2 + 0.05))):
-        axes.annotate(names[kind], corner, fontsize=12, ha="center", va="center", annotation_clip=False)
+    for number, corner in zip(audit.classes, ((0, -0.05), (1, -0.05), (0.5, 3**0.5 / 2 + 0.05))):
+        axes.annotate(
+            audit.class_name(number), corner, fontsize=12, ha="center", va="center", annotation_clip=False
+        )
     axes.set(title="KL between three classes", aspect="equal")
     axes.set_axis_off()
     figure.colorbar(shown, ax=axes)

@@ -8,15 +8,16 @@ from __future__ import annotations
 import shlex
 import sys
 import traceback
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from wassermix import __version__
+from wassermix.attacks.settings import AttackSettings
+from wassermix.audit.settings import AuditSettings
 from wassermix.certify.settings import CertifySettings
-from wassermix.cli.common import JobOptions, TargetOptions
+from wassermix.cli.common import JobOptions, OutputOptions, TargetOptions
 from wassermix.cli.options import command_with
 from wassermix.cli.processes import relaunched, split_processes
 from wassermix.core.errors import InputError
@@ -60,20 +61,6 @@ DataName = Annotated[str | None, typer.Option("--data", help="the data for --mod
 Given = dict[str, Any]
 """The options of a settings class that the user gave, or that have a default."""
 DryRun = Annotated[bool, typer.Option("--dry-run", help="measure briefly, say what it would cost, and stop")]
-
-
-class Norm(StrEnum):
-    """How a perturbation is measured."""
-
-    linf = "linf"
-    l2 = "l2"
-
-
-class Loss(StrEnum):
-    """What an attack raises."""
-
-    ce = "ce"
-    margin = "margin"
 
 
 def _version(wanted: bool) -> None:
@@ -158,48 +145,13 @@ def certify(
 
 
 @app.command()
-def attack(
-    run: Run,
-    attack: Annotated[str, typer.Option(help="fgsm, pgd, smoothed, geodesic or autoattack")] = "pgd",
-    norm: Annotated[Norm, typer.Option(help="how eps is measured")] = Norm.linf,
-    eps: Annotated[
-        str, typer.Option(help="radius on the data scale, such as 8/255; several with commas")
-    ] = "8/255",
-    steps: Annotated[int, typer.Option(help="gradient steps")] = 10,
-    restarts: Annotated[int, typer.Option(help="random restarts")] = 1,
-    loss: Annotated[Loss, typer.Option(help="what the attack raises")] = Loss.ce,
-    sigma: Annotated[
-        float | None, typer.Option(help="noise of the smoothed classifier; by default the run's")
-    ] = None,
-    images: Images = "500",
-    split: SplitName = "test",
-    name: Name = None,
-    seed: Seed = 0,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    dry_run: DryRun = False,
-    model: ModelFile = None,
-    weights: WeightsFile = None,
-    data: DataName = None,
-) -> None:
+@command_with(AttackSettings, TargetOptions, JobOptions)
+def attack(run: Run, *, attack_settings: Given, target_options: Given, job_options: Given) -> None:
     """Attack a model, check that the attack can be believed, and write what survives."""
-    from wassermix.cli.attack import AttackSettings, run_attack
+    from wassermix.cli.attack import attack_target
     from wassermix.cli.target import load_target
 
-    target = load_target(run, model=model, weights=weights, data=data, split=split)
-    settings = AttackSettings(
-        attack=attack,
-        norm=norm.value,
-        eps=eps,
-        steps=steps,
-        restarts=restarts,
-        loss=loss.value,
-        sigma=sigma,
-        images=images,
-        name=name,
-        seed=seed,
-    )
-    run_attack(target, settings, resume=resume, overwrite=overwrite, dry_run=dry_run)
+    attack_target(load_target(run, **target_options), attack_settings, **job_options)
 
 
 @app.command()
@@ -212,47 +164,13 @@ def verify(what: Annotated[Path, typer.Argument(help="a run directory, or one ce
 
 
 @app.command()
-def audit(
-    run: Run,
-    pairs: Annotated[str, typer.Option(help="all, or class pairs such as 3-8,4-9")] = "all",
-    points: Annotated[int, typer.Option(help="positions along each geodesic")] = 21,
-    per_class: Annotated[int, typer.Option(help="at most so many samples of a class")] = 500,
-    sigma: Annotated[
-        float, typer.Option(help="noise of a smoothed classifier; 0 audits the plain one")
-    ] = 0.0,
-    draws: Annotated[int, typer.Option(help="noises that the smoothed classifier averages over")] = 16,
-    classes: Annotated[
-        str | None, typer.Option(help="three classes at once, such as 3-5-8, instead of pairs")
-    ] = None,
-    embed: Annotated[
-        Path | None, typer.Option(help="paths in this embedding, a run's embedding.safetensors")
-    ] = None,
-    split: SplitName = "test",
-    name: Name = None,
-    seed: Seed = 0,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    model: ModelFile = None,
-    weights: WeightsFile = None,
-    data: DataName = None,
-) -> None:
+@command_with(AuditSettings, TargetOptions, OutputOptions)
+def audit(run: Run, *, audit_settings: Given, target_options: Given, output_options: Given) -> None:
     """The performance geodesic: the model's loss and accuracy on the way from class to class."""
-    from wassermix.cli.audit import AuditSettings, run_audit
+    from wassermix.cli.audit import audit_target
     from wassermix.cli.target import load_target
 
-    target = load_target(run, model=model, weights=weights, data=data, split=split)
-    settings = AuditSettings(
-        pairs=pairs,
-        points=points,
-        per_class=per_class,
-        sigma=sigma,
-        draws=draws,
-        classes=classes,
-        embed=embed,
-        name=name,
-        seed=seed,
-    )
-    run_audit(target, settings, resume=resume, overwrite=overwrite)
+    audit_target(load_target(run, **target_options), audit_settings, **output_options)
 
 
 @app.command()

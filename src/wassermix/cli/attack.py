@@ -2,115 +2,90 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-import torch
 from rich.table import Table
 
 from wassermix.attacks import (
-    Attack,
     AttackResult,
-    GeodesicAttack,
-    attack_to_files,
+    AttackSettings,
+    BallAttack,
     estimate_attack,
     make_attack,
+    run_attack,
 )
 from wassermix.cli.console import console, counted, say
-from wassermix.cli.target import Target, sample_indices
+from wassermix.cli.target import Target
 from wassermix.core.errors import InputError
+from wassermix.core.job import Output
+from wassermix.core.processes import rank
+from wassermix.core.samples import evenly_spaced
+from wassermix.core.settings import settings_from
 
-__all__ = ["AttackSettings", "run_attack"]
-
-FIT_SAMPLES = 5_000
-"""The geodesic attack fits its maps on at most so many training samples."""
-
-
-@dataclass(frozen=True)
-class AttackSettings:
-    """Which attack, how strong, on how many samples; ``eps`` may be several numbers with commas."""
-
-    attack: str = "pgd"
-    norm: Literal["linf", "l2"] = "linf"
-    eps: str = "8/255"
-    steps: int = 10
-    restarts: int = 1
-    loss: Literal["ce", "margin"] = "ce"
-    sigma: float | None = None
-    images: str = "500"
-    name: str | None = None
-    seed: int = 0
+__all__ = ["attack_target"]
 
 
-def run_attack(
+def attack_target(
     target: Target,
-    settings: AttackSettings,
+    given: Mapping[str, Any],
     *,
+    name: str | None = None,
     resume: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
 ) -> None:
-    """Attack at each eps, print what survives, and print the checks that did not pass."""
-    indices = torch.tensor(sample_indices(target, settings.images))
+    """Attack at each eps, print what survives, and print the checks that did not pass.
+
+    ``given`` are settings by name, ``eps`` one radius or several; the noise is the run's own where it is
+    not among them. With several radii an image fooled within one counts as fooled within those above.
+    """
+    bounds = (0.0, 1.0) if target.data.kind == "image" else None
+    asked = _settings(target, given)
     # All are made before the first one runs: a mistake in the last eps should not cost hours.
-    for attack in [_made(target, settings, eps) for eps in _radii(settings)]:
+    attacks = [make_attack(settings, bounds=bounds) for settings in asked]
+    if len(asked) > 1 and not isinstance(attacks[0], BallAttack):
+        raise InputError(f"attack {attacks[0].name} has no radius; leave --eps out")
+    result = None
+    for settings, attack in zip(asked, attacks):
         if dry_run:
-            cost = estimate_attack(target.model, target.split, indices, attack=attack)
+            images = evenly_spaced(len(target.split), None if settings.images == "all" else settings.images)
+            ready = attack.prepare(target.data.train)
+            cost = estimate_attack(target.model, target.split, images, attack=ready)
             say(f"{attack.label}: at most {cost.passes:,} passes, {cost.minutes:.1f} minutes here")
             continue
+        named = f"{name}-{attack.label}" if name and len(asked) > 1 else name
         with counted(f"attacking {target.folder.name}") as progress:
-            result = attack_to_files(
+            result = run_attack(
                 target.model,
                 target.split,
-                indices,
-                attack=attack,
-                out=target.folder / "attack",
-                name=_name(settings, attack),
-                resume=resume,
-                overwrite=overwrite,
+                settings,
+                output=Output(target.folder / "attack", named, resume, overwrite),
+                train=target.data.train,
+                bounds=bounds,
                 about=target.about(),
+                after=result,
                 progress=progress,
             )
-        _print(result, attack.label)
+        if rank() == 0:
+            _print(result, attack.label)
 
 
-def _radii(settings: AttackSettings) -> list[str]:
-    radii = settings.eps.split(",")
-    if settings.attack == "geodesic" and len(radii) > 1:
-        raise InputError("attack geodesic goes along paths, not to a radius; leave --eps out")
-    return radii
-
-
-def _made(target: Target, settings: AttackSettings, eps: str) -> Attack:
-    attack = make_attack(
-        settings.attack,
-        norm=settings.norm,
-        eps=eps,
-        steps=settings.steps,
-        restarts=settings.restarts,
-        loss=settings.loss,
-        sigma=target.sigma if settings.sigma is None else settings.sigma,
-        seed=settings.seed,
-        bounds=(0.0, 1.0) if target.data.kind == "image" else None,
-    )
-    if not isinstance(attack, GeodesicAttack):
-        return attack
-    train = target.data.train
-    chosen = torch.linspace(0, len(train) - 1, min(FIT_SAMPLES, len(train))).round().long()
-    return attack.fit(train.get(chosen), train.y[chosen])
-
-
-def _name(settings: AttackSettings, attack: Attack) -> str | None:
-    """The name asked for; with several eps each result gets its own."""
-    several = "," in settings.eps
-    return f"{settings.name}-{attack.label}" if settings.name and several else settings.name
+def _settings(target: Target, given: Mapping[str, Any]) -> list[AttackSettings]:
+    """The settings for each radius, smallest first."""
+    radii = given.get("eps", AttackSettings.eps)
+    radii = sorted(radii) if isinstance(radii, Sequence) else [radii]
+    common = {"sigma": target.sigma, **given}
+    made = settings_from(AttackSettings, {**common, "eps": radii[0]}, where="attack")
+    return [replace(made, eps=eps) for eps in radii]
 
 
 def _print(result: AttackResult, label: str) -> None:
     title = f"{label}, {len(result.index)} images"
     table = Table("", "accuracy", "95% interval", title=title, title_justify="left")
     for name, share in (("clean", result.clean), ("attacked", result.robust)):
-        table.add_row(name, f"{share['accuracy']:.1%}", f"{share['low']:.1%} to {share['high']:.1%}")
+        table.add_row(name, f"{share.accuracy:.1%}", f"{share.low:.1%} to {share.high:.1%}")
     console.print(table)
     if "curve" in result.summary:
         points = [f"{point['t']:g}: {point['accuracy']:.1%}" for point in result.summary["curve"]]

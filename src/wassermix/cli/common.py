@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wassermix.core.settings import setting
 
-__all__ = ["JobOptions", "TargetOptions"]
+__all__ = ["JobOptions", "OutputOptions", "TargetOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +27,16 @@ class TargetOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JobOptions:
+class OutputOptions:
     """What to do with the output."""
 
     name: str | None = setting(None, "name of the output; by default made from the settings")
     resume: bool = setting(False, "go on where an interrupted call stopped", flag="--resume")
     overwrite: bool = setting(False, "begin anew, replacing what is there", flag="--overwrite")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOptions(OutputOptions):
+    """The same, for work whose cost can be foretold."""
+
     dry_run: bool = setting(False, "measure briefly, say what it would cost, and stop", flag="--dry-run")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from wassermix.cli.attack import AttackSettings, run_attack
-from wassermix.cli.audit import AuditSettings, run_audit
+from wassermix.cli.attack import attack_target
+from wassermix.cli.audit import audit_target
 from wassermix.cli.certify import run_certify
 from wassermix.cli.console import say
 from wassermix.cli.report import run_report
@@ -25,7 +25,7 @@ DEMO_RUNS: dict[str, dict[str, Any]] = {
 """Both train on the same data with the same number of updates; only the augmentation differs."""
 
 DRAWS, IMAGES = 2000, "500"
-ATTACK = AttackSettings(attack="pgd", norm="l2", eps="1.0", steps=20, images=IMAGES)
+ATTACK = {"attack": "pgd", "norm": "l2", "eps": 1.0, "steps": 20, "images": IMAGES}
 
 
 def run_demo(out: Path, *, overwrite: bool) -> None:
@@ -37,8 +37,8 @@ def run_demo(out: Path, *, overwrite: bool) -> None:
         train_with_progress(config, folder, resume=not overwrite, overwrite=overwrite)
     for folder in folders:
         target = load_target(folder)
-        run_attack(target, ATTACK, resume=not overwrite, overwrite=overwrite)
+        attack_target(target, ATTACK, resume=not overwrite, overwrite=overwrite)
         run_certify(target, {"n": DRAWS}, images=IMAGES, resume=not overwrite, overwrite=overwrite)
-        run_audit(target, AuditSettings(), resume=not overwrite, overwrite=overwrite)
+        audit_target(target, {}, resume=not overwrite, overwrite=overwrite)
     say(load_target(folders[0]).data.note)
     run_report(folders, out / "report.html")

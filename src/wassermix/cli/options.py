@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union
 import typer
 
 from wassermix.core.errors import InputError
-from wassermix.core.settings import Option, options_of, parse_number
+from wassermix.core.settings import Option, options_of, read_number, spell_number
 
 __all__ = ["command_with"]
 
@@ -24,7 +24,8 @@ def command_with(*groups: type[Any]) -> Callable[[Callable[..., None]], Callable
 
     The function is called with its own arguments, and for each class a dictionary of the options under the
     class's name in lower case with underscores (``certify_settings``, ``job_options``): values that the
-    user gave or that have a default. A field marked ``from_run`` is in it only where the user gave it.
+    user gave or that have a default. A field marked ``from_run`` is in it only where the user gave it; one
+    marked ``several`` is a tuple; a dictionary is given as ``--option key=value``, once for each key.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -43,7 +44,7 @@ def command_with(*groups: type[Any]) -> Callable[[Callable[..., None]], Callable
             for name, group in options.items():
                 value = values.pop(name)
                 if value is not None:
-                    grouped[_group_name(group)][name] = value
+                    grouped[_group_name(group)][name] = dict(value) if isinstance(value, list) else value
             function(**values, **grouped)
 
         added = [_parameter(o) for group in groups for o in options_of(group) if not o.hidden]
@@ -63,7 +64,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     required = option.default is dataclasses.MISSING and not option.from_run
     default = inspect.Parameter.empty if required else _shown_default(option)
     flag = option.flag or f"--{option.name.replace('_', '-')}"
-    kind, extra = _annotation(option.type)
+    kind, extra = _annotation(option.type, several=option.several)
     if not required and not extra.get("is_flag", False) and default is None:
         kind = kind | None
     extra.pop("is_flag", None)
@@ -77,21 +78,27 @@ def _shown_default(option: Option) -> Any:
     default = None if option.default is dataclasses.MISSING or option.from_run else option.default
     if isinstance(default, tuple):
         return ",".join(map(str, default)) or None
-    return default
+    if isinstance(default, dict):
+        return None
+    return spell_number(default) if option.several and isinstance(default, float) else default
 
 
-def _annotation(hint: Any) -> tuple[Any, dict[str, Any]]:
+def _annotation(hint: Any, *, several: bool = False) -> tuple[Any, dict[str, Any]]:
     """What typer reads for a field's type, and the extra arguments of its option."""
     hint = _without_none(hint)
+    if several:
+        return str, {"parser": functools.partial(_listed, item=hint), "metavar": "A,B,..."}
     if typing.get_origin(hint) is Literal:
         return hint, {}
     if typing.get_origin(hint) is tuple:
         item = typing.get_args(hint)[0]
         return str, {"parser": functools.partial(_listed, item=item), "metavar": "A,B,..."}
+    if typing.get_origin(hint) is dict:
+        return list[str], {"parser": _key_and_value, "metavar": "KEY=VALUE"}
     if hint is bool:
         return bool, {"is_flag": True}
     if hint is float:
-        return float, {"parser": _number, "metavar": "NUMBER"}
+        return float, {"parser": read_number, "metavar": "NUMBER"}
     return (hint, {}) if hint in (int, str, Path) else (str, {})
 
 
@@ -102,14 +109,16 @@ def _without_none(hint: Any) -> Any:
     return hint
 
 
-def _number(text: str) -> float:
-    """A number from the command line, also written as a fraction: ``8/255``."""
-    try:
-        return float(parse_number(text))
-    except ValueError as error:
-        raise InputError(f"'{text}' is not a number; expected one such as 0.5 or 8/255") from error
+def _key_and_value(text: str) -> tuple[str, Any]:
+    """``queries=200`` as a key and a number, text or truth value."""
+    import yaml
+
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise InputError(f"'{text}' is no option; expected KEY=VALUE, such as queries=200")
+    return key, yaml.safe_load(value)
 
 
 def _listed(text: str, *, item: Any) -> Any:
-    read = _number if item is float else item
+    read = read_number if item is float else item
     return tuple(read(word.strip()) for word in str(text).split(",") if word.strip())

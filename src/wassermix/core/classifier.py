@@ -1,4 +1,4 @@
-"""Putting a model into eval mode for a while, and back exactly as it was found."""
+"""A model as a callable: its modes, restored exactly as they were found, and what it may answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-__all__ = ["Classifier", "evaluating", "frozen"]
+from wassermix.core.errors import InputError
+
+__all__ = ["Classifier", "evaluating", "frozen", "logits_of"]
 
 Classifier = Callable[[Tensor], Tensor]
 """Anything that takes inputs ``(n, ...)`` to logits ``(n, k)``; a module or a plain function."""
@@ -55,3 +57,25 @@ def _switched_off(things: Sequence[Any], attribute: str) -> Iterator[None]:
                     _found[key] = held - 1, before
                 else:
                     setattr(thing, attribute, before)
+
+
+def logits_of(model: Classifier, x: Tensor) -> Tensor:
+    """The model's answer to ``x (n, ...)``, refused with a sentence where it is not logits ``(n, k)``."""
+    answer = model(x)
+    if not isinstance(answer, Tensor):
+        raise InputError(
+            f"the model answers a {type(answer).__name__}; expected a tensor of logits (n, k): wrap it, "
+            "such as lambda x: model(x)['logits']"
+        )
+    if answer.dim() != 2 or len(answer) != len(x) or answer.shape[1] < 2:
+        raise InputError(
+            f"the model answers shape {tuple(answer.shape)} to {len(x)} inputs; expected logits "
+            f"({len(x)}, k) for two classes or more"
+        )
+    if bool(answer.isnan().any()):
+        lost = int(answer.isnan().any(dim=1).sum())
+        raise InputError(
+            f"the model answers NaN on {lost} of {len(x)} inputs, so it decides nothing there; look for "
+            "weights that are not finite, or train it again with a smaller step"
+        )
+    return answer

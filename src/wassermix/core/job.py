@@ -23,10 +23,21 @@ from wassermix.core.errors import InputError
 from wassermix.core.files import append_line, cut_back, read_json, write_beside, write_json
 from wassermix.core.lock import locked
 
-__all__ = ["Job", "refuse_difference", "remove_leftovers", "require_plain_name"]
+__all__ = ["Job", "Output", "refuse_difference", "remove_leftovers", "require_plain_name"]
 
 UNCOMPARED = ("version", "seconds", "date")
 """Parameters that may differ between the call that began a job and the one that resumes it."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a result goes, and what happens where one is there already."""
+
+    folder: Path
+    name: str | None = None
+    """The files' name; None for the one that the settings make."""
+    resume: bool = False
+    overwrite: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,8 @@ class Job:
     log: str = ".log"
     rank: int = 0
     world: int = 1
+    told_by: Callable[[Any], Mapping[str, Any]] = dict
+    """The parameters in the contents of a result's JSON file; by default they lie at its top."""
 
     def __post_init__(self) -> None:
         require_plain_name(self.name)
@@ -130,7 +143,8 @@ class Job:
                 f"'{self.path(self.files[0])}' has no parameters beside it and cannot be resumed; "
                 "begin anew with --overwrite, or give --name"
             )
-        refuse_difference(source, read_json(source), self.parameters)
+        found = read_json(source)
+        refuse_difference(source, found if source == self._running else self.told_by(found), self.parameters)
 
 
 def refuse_difference(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -24,7 +24,6 @@ def locked(path: Path, what: str) -> Iterator[None]:
     The file names process, machine and command. A lock whose process on this machine is gone (killed) is
     stale and is taken over; one of another machine can only be removed by hand, and the error says so.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     _take(path, what)
     try:
         yield
@@ -35,6 +34,10 @@ def locked(path: Path, what: str) -> Iterator[None]:
 
 def _take(path: Path, what: str) -> None:
     mine = {"token": _token(), "pid": os.getpid(), "host": socket.gethostname(), "command": _command()}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from error
     for _ in range(2):  # a second try, after a stale lock was removed
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
@@ -42,12 +45,16 @@ def _take(path: Path, what: str) -> None:
             _refuse_if_alive(path, what)
             path.unlink(missing_ok=True)
         except OSError as error:
-            raise InputError(f"cannot write '{path}': {error.strerror}; choose another output") from error
+            raise _unwritable(path, error) from error
         else:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(mine, file)
             return
     raise InputError(f"{what} was taken by another command just now; wait for it, or choose another output")
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot write '{path}': {error.strerror}; choose another output")
 
 
 def _refuse_if_alive(path: Path, what: str) -> None:

@@ -13,15 +13,15 @@ import re
 import sys
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 from wassermix.core.errors import InputError
-from wassermix.core.settings import nearest
+from wassermix.core.settings import nearest, parse_number
 
-__all__ = ["Registry", "call_with", "has_trait", "import_object", "keyword_options"]
+__all__ = ["Registry", "call_with", "has_trait", "import_object", "keyword_options", "typed_options"]
 
 OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 """``package.module:object``; a path or an address that holds a colon looks otherwise."""
@@ -111,8 +111,8 @@ def keyword_options(
 ) -> dict[str, tuple[Any, Any]]:
     """The keyword-only arguments of a class or function: ``{name: (type, default)}``, ``...`` if required."""
     signed = factory.__init__ if inspect.isclass(factory) else factory
-    try:
-        hints = typing.get_type_hints(signed)
+    try:  # a dataclass may inherit fields whose types only its parent's module knows
+        hints = typing.get_type_hints(factory if is_dataclass(factory) else signed)
     except (NameError, TypeError):  # types that are imported for type checkers only
         hints = {}
     return {
@@ -127,6 +127,21 @@ def _parameters(factory: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(factory).parameters
     except ValueError:  # a callable from C tells nothing about itself
         return {}
+
+
+def typed_options(factory: Callable[..., Any], options: Mapping[str, Any], *, what: str) -> dict[str, Any]:
+    """``options`` as the types in the factory's signature have them; unknown keys are left as they are."""
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    known, typed = keyword_options(factory), dict(options)
+    for key in options.keys() & known.keys():
+        try:
+            adapter = TypeAdapter(known[key][0], config=ConfigDict(arbitrary_types_allowed=True))
+            typed[key] = adapter.validate_python(parse_number(options[key]))
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"]
+            raise InputError(f"{what}: option {key} is {options[key]!r}; {reason}") from error
+    return typed
 
 
 def import_object(name: str, *, what: str) -> Callable[..., Any]:

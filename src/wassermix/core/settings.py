@@ -31,11 +31,16 @@ __all__ = [
     "nearest",
     "options_of",
     "parse_number",
+    "read_number",
     "setting",
     "settings_from",
+    "spell_number",
 ]
 
 S = TypeVar("S")
+_PLAIN = {
+    "help": "", "identity": True, "from_run": False, "hidden": False, "flag": None, "several": False,
+}  # fmt: skip
 _FRACTION = re.compile(r"\s*\d+(\.\d+)?\s*/\s*\d+(\.\d+)?\s*")
 
 
@@ -56,6 +61,8 @@ class Option:
     """Whether it is reached from Python and YAML only, not from the command line."""
     flag: str | None
     """The command line's name, where it is not ``--name``."""
+    several: bool
+    """Whether the command line takes several values with commas, each for a result of its own."""
 
 
 def setting(
@@ -66,9 +73,13 @@ def setting(
     from_run: bool = False,
     hidden: bool = False,
     flag: str | None = None,
+    several: bool = False,
 ) -> Any:
     """A field of a settings class; see :class:`Option` for what the marks mean."""
-    marks = {"help": help, "identity": identity, "from_run": from_run, "hidden": hidden, "flag": flag}
+    marks = {**_PLAIN, "help": help, "identity": identity, "from_run": from_run}
+    marks |= {"hidden": hidden, "flag": flag, "several": several}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=default.copy, metadata={"wassermix": marks})
     return dataclasses.field(default=default, metadata={"wassermix": marks})
 
 
@@ -79,8 +90,7 @@ def options_of(settings: type[Any]) -> tuple[Option, ...]:
 
 
 def _option(field: Field[Any], hint: Any) -> Option:
-    plain = {"help": "", "identity": True, "from_run": False, "hidden": False, "flag": None}
-    marks = field.metadata.get("wassermix", plain)
+    marks = field.metadata.get("wassermix", _PLAIN)
     default = field.default if field.default_factory is MISSING else field.default_factory()
     return Option(field.name, hint, default, **marks)
 
@@ -140,6 +150,24 @@ def parse_number(value: Any) -> Any:
     return value
 
 
+def read_number(value: Any) -> float:
+    """A number, also one written as text or as a fraction: ``"8/255"`` is 0.0313...; NaN is refused."""
+    try:
+        number = float(parse_number(value))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"'{value}' is not a number; expected one such as 0.5 or 8/255") from error
+    if number != number:
+        raise InputError(f"'{value}' is not a number; expected one such as 0.5 or 8/255")
+    return number
+
+
+def spell_number(value: float) -> str:
+    """A number as a reader of the field writes it: ``8/255`` for steps of eight-bit images, ``0.5`` else."""
+    steps = value * 255
+    whole = abs(steps - round(steps)) < 1e-6 and 0 < round(steps) < 64
+    return f"{round(steps)}/255" if whole else f"{value:g}"
+
+
 def nearest(word: str, known: Iterable[str], prefix: str = "") -> str:
     """``did you mean 'x'? expected one of ...``: the end of a sentence about an unknown word."""
     names = sorted(known)
@@ -153,8 +181,12 @@ def nearest(word: str, known: Iterable[str], prefix: str = "") -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
 def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((key, _hashable(item)) for key, item in sorted(value.items()))
     return tuple(_hashable(item) for item in value) if isinstance(value, list) else value

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import wassermix
+from wassermix.attacks import AttackResult, make_attack
+from wassermix.audit import PerformanceGeodesic
 from wassermix.certify import Certificates
 from wassermix.core.files import read_json
-from wassermix.experiments.runner import run_folder
+from wassermix.experiments.runner import audit_name, run_folder
 from wassermix.experiments.table import Table
 
 __all__ = ["gather", "paired_difference"]
@@ -41,11 +43,13 @@ def gather(table: Table, out: Path, *, name: str) -> dict[str, Any]:
 def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
     """One finished run, or None; only the files that the table's own plan names are read."""
     folder = run_folder(out, row, seed)
-    attacks = [folder / "attack" / f"{plan.made().label}.json" for plan in table.attacks]
-    log = None
+    config, log = table.config(row, seed), None
+    labels = [make_attack(settings).label for settings in table.attack_settings(config)]
+    attacks = [folder / "attack" / f"{label}.json" for label in labels]
     if table.certify is not None:
-        log = folder / "certify" / f"{table.certify.settings(table.config(row, seed).sigma).name}.tsv"
-    audit = None if table.audit is None else folder / "audit" / f"{table.audit.name}.json"
+        log = folder / "certify" / f"{table.certify.settings(config.sigma).name}.tsv"
+    asked = table.audit_settings(config)
+    audit = None if asked is None else folder / "audit" / f"{audit_name(asked)}.json"
     needed = [*attacks, *([log.with_suffix(".json")] if log else []), *([audit] if audit else [])]
     if not all(path.exists() for path in needed):
         return None
@@ -57,9 +61,9 @@ def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
         "minutes": round(sum(line["seconds"] for line in lines) / 60, 2),
     }
     if attacks:
-        found["attacks"] = [read_json(path) for path in attacks]
+        found["attacks"] = [AttackResult.read(path) for path in attacks]
     if audit is not None:
-        found["variation"] = [pair["total_variation"] for pair in read_json(audit)["pairs"]]
+        found["variation"] = [pair.total_variation for pair in PerformanceGeodesic.read(audit).pairs]
     return found if log is None else {**found, **_certified_run(log)}
 
 
@@ -107,11 +111,11 @@ def _sureness(cells: list[dict[str, Any]]) -> dict[str, float]:
     return {key: statistics.fmean(cell[key] for cell in cells) for key in keys}
 
 
-def _attack(attacks: list[dict[str, Any]]) -> dict[str, Any]:
-    first = attacks[0]
-    kept = {key: first.get(key) for key in ("attack", "norm", "eps", "steps", "restarts")}
+def _attack(attacks: list[AttackResult]) -> dict[str, Any]:
+    known = attacks[0].parameters
+    kept = {key: known.get(key) for key in ("attack", "norm", "eps", "steps", "restarts")}
     means = {
-        f"{which}_{key}": statistics.fmean(one[which][key] for one in attacks)
+        f"{which}_{key}": statistics.fmean(getattr(getattr(one, which), key) for one in attacks)
         for which in ("clean", "robust")
         for key in ("accuracy", "low", "high")
     }

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import torch
-
-from wassermix.attacks import attack_to_files
-from wassermix.audit import audit_to_files
+from wassermix.attacks import AttackSettings, run_attack
+from wassermix.audit import AuditSettings, run_audit
 from wassermix.certify import certify_to_files
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
+from wassermix.core.job import Output
 from wassermix.core.samples import evenly_spaced
 from wassermix.data import Dataset, Split
 from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.engine.settings import Config
-from wassermix.experiments.table import AttackPlan, AuditPlan, CertifyPlan, Table
+from wassermix.experiments.table import CertifyPlan, Table
 
-__all__ = ["run_folder", "run_table"]
+__all__ = ["audit_name", "run_folder", "run_table"]
 
 Tell = Callable[[str, float], None]
 """Called as ``tell(what is being done, share of it that is done)``."""
@@ -51,11 +50,10 @@ def _run(table: Table, config: Config, folder: Path, tell: Tell) -> None:
     split = _split(table, data)
     if table.certify is not None:
         _certify(model.eval(), split, table.certify, config.sigma, folder=folder, tell=tell)
-    for plan in table.attacks:
-        bounds = (0.0, 1.0) if data.kind == "image" else None
-        _attack(model.eval(), split, plan, bounds=bounds, folder=folder, tell=tell)
-    if table.audit is not None:
-        _audit(model.eval(), split, table.audit, folder=folder, tell=tell)
+    for settings in table.attack_settings(config):
+        _attack(model.eval(), split, settings, data=data, folder=folder, tell=tell)
+    if (audit := table.audit_settings(config)) is not None:
+        _audit(model.eval(), split, audit, folder=folder, tell=tell)
 
 
 def _certify(
@@ -73,34 +71,32 @@ def _certify(
 
 
 def _attack(
-    model: Classifier,
-    split: Split,
-    plan: AttackPlan,
-    *,
-    bounds: tuple[float, float] | None,
-    folder: Path,
-    tell: Tell,
+    model: Classifier, split: Split, settings: AttackSettings, *, data: Dataset, folder: Path, tell: Tell
 ) -> None:
-    attack_to_files(
+    run_attack(
         model,
         split,
-        torch.tensor(evenly_spaced(len(split), plan.images)),
-        attack=plan.made(bounds),
-        out=folder / "attack",
-        resume=True,
+        settings,
+        output=Output(folder / "attack", resume=True),
+        train=data.train,
+        bounds=(0.0, 1.0) if data.kind == "image" else None,
         progress=lambda done, total: tell("attacking", done / total),
     )
 
 
-def _audit(model: Classifier, split: Split, plan: AuditPlan, *, folder: Path, tell: Tell) -> None:
-    audit_to_files(
+def audit_name(settings: AuditSettings) -> str:
+    """What the file of a table's audit is called."""
+    pairing = "" if settings.pairing == "exact" else f"-{settings.pairing}"
+    noise = f"-s{settings.noise:g}" if settings.noise else ""
+    return f"pairs-p{settings.points}-c{settings.per_class}{pairing}{noise}"
+
+
+def _audit(model: Classifier, split: Split, settings: AuditSettings, *, folder: Path, tell: Tell) -> None:
+    run_audit(
         model,
         split,
-        out=folder / "audit",
-        name=plan.name,
-        points=plan.points,
-        per_class=plan.per_class,
-        resume=True,
+        settings,
+        output=Output(folder / "audit", audit_name(settings), resume=True),
         progress=lambda done, total: tell("auditing", done / total),
     )
 

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 
-from wassermix.attacks import Attack, make_attack
+from wassermix.attacks.settings import AttackSettings
+from wassermix.audit.settings import AuditSettings
 from wassermix.certify import CertifySettings
 from wassermix.core.errors import InputError
-from wassermix.core.settings import options_of, settings_from
+from wassermix.core.settings import as_record, options_of, settings_from
 from wassermix.engine.settings import Config, build_config
 from wassermix.recipes import load_recipe
 
-__all__ = ["AttackPlan", "AuditPlan", "CertifyPlan", "Published", "Table", "load_table", "table_names"]
+__all__ = ["CertifyPlan", "Published", "Table", "load_table", "table_names"]
 
 
 LENGTHS = ("batch_size", "epochs", "updates", "budget")
@@ -54,38 +63,15 @@ class CertifyPlan(BaseModel):
         return settings_from(CertifySettings, values, where="certify")
 
 
-class AttackPlan(_Strict):
-    """One attack that each row gets; :meth:`made` is the same for running and for reading it."""
-
-    attack: str = "pgd"
-    norm: Literal["linf", "l2"] = "l2"
-    eps: float
-    steps: int = 10
-    restarts: int = 1
-    images: int = 500
-
-    def made(self, bounds: tuple[float, float] | None = (0.0, 1.0)) -> Attack:
-        """The attack, on inputs within ``bounds``."""
-        return make_attack(
-            self.attack,
-            norm=self.norm,
-            eps=self.eps,
-            steps=self.steps,
-            restarts=self.restarts,
-            bounds=bounds,
-        )
+def _reader(kind: type[Any], where: str) -> PlainValidator:
+    """From a table's keys to settings."""
+    return PlainValidator(lambda v: v if isinstance(v, kind) else settings_from(kind, v, where=where))
 
 
-class AuditPlan(_Strict):
-    """The audit between all pairs of classes that each row gets: the plain network, on the same paths."""
-
-    points: int = 11
-    per_class: int = 50
-
-    @property
-    def name(self) -> str:
-        """The audit's file is called so."""
-        return f"pairs-p{self.points}-c{self.per_class}"
+AttackPlan = Annotated[AttackSettings, _reader(AttackSettings, "attacks"), PlainSerializer(as_record)]
+"""One attack that each row gets: the keys are those of :class:`AttackSettings`."""
+AuditPlan = Annotated[AuditSettings, _reader(AuditSettings, "audit"), PlainSerializer(as_record)]
+"""The audit that each row gets, on the same paths: the keys are those of :class:`AuditSettings`."""
 
 
 class Published(_Strict):
@@ -123,6 +109,16 @@ class Table(_Strict):
         recipe = self.rows[row].get("recipe", self.recipe)
         own = {key: value for key, value in self.rows[row].items() if key != "recipe"}
         return build_config(load_recipe(recipe), {**self.common, **own, "seed": seed})
+
+    def attack_settings(self, config: Config) -> list[AttackSettings]:
+        """The attacks on a row's run; the noise is the training's own where the table does not say it."""
+        return [one if one.sigma else replace(one, sigma=config.sigma) for one in self.attacks]
+
+    def audit_settings(self, config: Config) -> AuditSettings | None:
+        """The audit of a row's run."""
+        if self.audit is None or self.audit.sigma != "run":
+            return self.audit
+        return replace(self.audit, sigma=config.sigma)
 
     def at_paper_scale(self) -> Table:
         """The same rows by the recipes at paper scale, to their full length, certified with n = 100,000."""

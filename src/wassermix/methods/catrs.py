@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from wassermix.attacks import ascend
+from wassermix.attacks import Ball, ascend
 from wassermix.core import labels
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
@@ -105,11 +105,9 @@ class CATRS:
                 lambda point: _divergence(goal, model(point)),
                 start,
                 start,
-                eps=self.eps,
-                norm="l2",
+                ball=Ball(self.eps, "l2", bounds=None),
                 steps=self.steps,
                 step_size=2 * self.eps / self.steps,
-                bounds=None,
                 generator=batch.generator,
             )
         return like_noise(end.reshape(noise.shape) - batch.x, noise)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from wassermix.attacks import Norm, ascend
+from wassermix.attacks import Ball, Norm, ascend
 from wassermix.core import labels
 from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
@@ -71,11 +71,8 @@ class PGDTraining:
                 lambda point: labels.cross_entropy(model(point), batch.y),
                 batch.x,
                 batch.x,
-                eps=grown * self.eps,
-                norm=self.norm,
+                ball=Ball(grown * self.eps, self.norm, box(batch.x), box_first=True),
                 steps=self.steps,
                 step_size=grown * step_size,
-                bounds=box(batch.x),
-                box_first=True,
                 generator=batch.generator,
             )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from wassermix.attacks import ascend
+from wassermix.attacks import Ball, ascend
 from wassermix.core import labels
 from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
@@ -80,11 +80,8 @@ class SmoothAdv:
                 lambda point: smoothed_loss(forward_copies(model, point + noise), batch.y),
                 batch.x,
                 batch.x,
-                eps=eps,
-                norm="l2",
+                ball=Ball(eps, "l2", box(batch.x), box_first=True),
                 steps=self.steps,
                 step_size=2 * eps / self.steps,
-                bounds=box(batch.x),
-                box_first=True,
                 generator=batch.generator,
             )

@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from wassermix.attacks import ascend
+from wassermix.attacks import Ball, ascend
 from wassermix.attacks.norms import project
 from wassermix.core import labels
 from wassermix.core.classifier import Classifier
@@ -105,11 +105,9 @@ class SmoothMix:
                 lambda point: smoothed_loss(forward_copies(model, point + noise), batch.y),
                 batch.x,
                 start,
-                eps=math.inf,
-                norm="l2",
+                ball=Ball(math.inf, "l2", box(batch.x)),
                 steps=steps,
                 step_size=self.step_size,
-                bounds=box(batch.x),
                 generator=batch.generator,
             )
 

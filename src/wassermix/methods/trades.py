@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from wassermix.attacks import Norm, ascend
+from wassermix.attacks import Ball, Norm, ascend
 from wassermix.core import labels
 from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
@@ -81,11 +81,9 @@ class TRADES:
                 lambda point: divergence(clean, model(point)),
                 batch.x,
                 start,
-                eps=self.eps,
-                norm=self.norm,
+                ball=Ball(self.eps, self.norm, box(batch.x)),
                 steps=self.steps,
                 step_size=step_size,
-                bounds=box(batch.x),
                 generator=batch.generator,
             )
 

@@ -7,21 +7,8 @@ import math
 import pytest
 import torch
 
-from wassermix.attacks import FGSM, PGD, parse_number
+from wassermix.attacks import FGSM, PGD
 from wassermix.core.errors import InputError
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("8/255", 8 / 255), ("0.5", 0.5), (0.25, 0.25), ("1e-3", 1e-3), (" 4 / 8 ", 0.5)]
-)
-def test_numbers_and_fractions_are_read(text, value):
-    assert parse_number(text) == pytest.approx(value)
-
-
-@pytest.mark.parametrize("text", ["eight", "8/", "1/0", "", "8/2/5", "nan", "nan/2"])
-def test_what_is_no_number_is_an_error_that_quotes_it(text):
-    with pytest.raises(InputError, match="not a number"):
-        parse_number(text)
 
 
 def test_an_attack_takes_a_fraction():

@@ -1,23 +1,23 @@
-"""The frame around every attack: what it checks before, keeps during and guarantees after."""
+"""What an attack is, and the frame around every one: what it checks before, keeps and promises after."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
-from wassermix.attacks.norms import Norm, check_norm, project
-from wassermix.attacks.radius import Bounds, check_eps, parse_number
-from wassermix.core.classifier import Classifier, evaluating, frozen
+from wassermix.attacks.norms import Bounds
+from wassermix.core.classifier import Classifier, evaluating, frozen, logits_of
 from wassermix.core.errors import InputError
-from wassermix.core.labels import hard
+from wassermix.core.labels import checked, hard
+from wassermix.core.samples import LabelledSamples
 from wassermix.core.streams import stream
 
-__all__ = ["Attack", "BallAttack", "Judgement", "check_inputs", "fooled"]
+__all__ = ["Attack", "Judgement", "check_inputs", "fooled"]
 
 
 @dataclass(frozen=True)
@@ -33,27 +33,63 @@ class Judgement:
 class Attack(ABC):
     """Find an input near ``x`` that the model gets wrong: ``attack(model, x, y) -> x_adv``.
 
-    An author writes :meth:`perturb`; the call around it checks the inputs, puts the model into eval
-    mode with frozen parameters, restores both, and confines the answer to where the attack may go.
-    ``bounds=None`` is for vectors without a scale.
+    An author writes :meth:`perturb` and :attr:`passes`, and gives the class a ``name``; the call around it
+    checks the inputs, puts the model into eval mode with frozen parameters, restores both, and confines the
+    answer to where the attack may go. The dataclass's fields are the attack's options on the command line
+    and in tables, its parameters in result files, and what must agree before two numbers may stand in one
+    table. Everything else has a default. ``bounds=None`` is for vectors without a scale.
     """
 
     seed: int = 0
     bounds: Bounds = (0.0, 1.0)
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The attack's name in reports and file names."""
+    name: ClassVar[str] = "own"
+    """The attack's name in files and on the command line."""
+    words: ClassVar[str] = ""
+    """The same for readers; the name where it is empty."""
+    incidental: ClassVar[frozenset[str]] = frozenset({"seed", "bounds", "allow_any_eps"})
+    """Fields that may differ between two numbers in one table."""
 
     @property
     @abstractmethod
     def passes(self) -> float:
-        """Forward + backward passes an image, at most; a forward alone counts a third."""
+        """Forward + backward passes per image, at most; a forward alone counts a third."""
 
     @abstractmethod
     def perturb(self, model: Classifier, x: Tensor, y: Tensor, *, generator: torch.Generator) -> Tensor:
         """The attacked inputs; the model comes in eval mode with frozen parameters and gradients on."""
+
+    @property
+    def title(self) -> str:
+        """The attack with its strength in a few words, for tables and pages."""
+        return self.words or self.name
+
+    @property
+    def label(self) -> str:
+        """The name of the attack's file unless the user gives one."""
+        return self.name
+
+    @property
+    def identity_keys(self) -> tuple[str, ...]:
+        """The parameters that two numbers must share to stand in one table."""
+        return ("attack", *(item.name for item in fields(self) if item.name not in self.incidental))
+
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter that the number depends on, ready for JSON."""
+        bounds = None if self.bounds is None else list(self.bounds)
+        return {"attack": self.name, **asdict(self), "bounds": bounds}
+
+    def details(self, shape: tuple[int, ...], num_classes: int) -> dict[str, Any]:
+        """What else the number depends on, once the inputs are known."""
+        return {}
+
+    def strength(self) -> tuple[bool, str]:
+        """Whether the number is more than an upper bound, and a sentence about it."""
+        return True, "the worst of the points tried; it says nothing about a ball around them"
+
+    def prepare(self, train: LabelledSamples) -> Self:
+        """The attack ready for use; one that learns from training samples does so here."""
+        return self
 
     def confine(self, x: Tensor, x_adv: Tensor) -> Tensor:
         """``x_adv`` brought back to where the attack may go: here the box."""
@@ -62,12 +98,7 @@ class Attack(ABC):
     def predict(self, model: Classifier, x: Tensor, *, generator: torch.Generator) -> Tensor:
         """The classes ``(n,)`` that the attacked classifier gives; a smoothed one votes instead."""
         with torch.no_grad():
-            return model(x).argmax(dim=1)
-
-    def parameters(self) -> dict[str, Any]:
-        """Every parameter that the number depends on, ready for JSON."""
-        bounds = None if self.bounds is None else list(self.bounds)
-        return {"attack": self.name, **asdict(self), "bounds": bounds}
+            return logits_of(model, x).argmax(dim=1)
 
     def judge(
         self,
@@ -92,15 +123,6 @@ class Attack(ABC):
         """What the measurements of all images come to, for the result file."""
         return {}
 
-    def details(self, shape: tuple[int, ...], num_classes: int) -> dict[str, Any]:
-        """What else the number depends on, once the inputs are known."""
-        return {}
-
-    @property
-    def label(self) -> str:
-        """The name of the attack's file unless the user gives one."""
-        return self.name
-
     def check(self, x: Tensor, y: Tensor) -> None:
         """Refuse inputs that this attack cannot mean."""
         check_inputs(x, y, self.bounds)
@@ -114,61 +136,22 @@ class Attack(ABC):
             return x.clone()
         generator = generator or stream(self.seed, "attack")
         with torch.inference_mode(False), torch.enable_grad(), evaluating(model), frozen(model):
+            logits_of(model, x[:1].clone())  # a dictionary or NaN gets its sentence here, not deep inside
             # Copies, because tensors made in inference mode cannot take part in a gradient.
-            x_adv = self.perturb(model, x.detach().clone(), y.detach().clone(), generator=generator)
+            x_adv = self.perturb(model, x.detach().clone(), checked(y).detach().clone(), generator=generator)
         return self.confine(x, x_adv.detach())
-
-
-@dataclass(frozen=True, kw_only=True)
-class BallAttack(Attack):
-    """An attack within ``eps`` of the input in a norm.
-
-    ``allow_any_eps`` admits a ball that holds every input, which is otherwise refused.
-    """
-
-    eps: float = 8 / 255
-    norm: Norm = "linf"
-    allow_any_eps: bool = False
-
-    def __post_init__(self) -> None:
-        """Check what can be checked before an input is seen."""
-        object.__setattr__(self, "eps", parse_number(self.eps))  # a config may say "8/255"
-        check_norm(self.norm)
-        self._check_eps(None)
-
-    def _check_eps(self, dimension: int | None) -> None:
-        check_eps(self.eps, self.norm, bounds=self.bounds, dimension=dimension, allow_any=self.allow_any_eps)
-
-    def check(self, x: Tensor, y: Tensor) -> None:
-        """Refuse inputs off scale, and an l2 radius that reaches across the whole box."""
-        super().check(x, y)
-        if len(x):
-            self._check_eps(dimension=x[0].numel())
-
-    def confine(self, x: Tensor, x_adv: Tensor) -> Tensor:
-        """Into the box, then into the ball: scaling down keeps a point inside a box that holds ``x``."""
-        x_adv = super().confine(x, x_adv)
-        return x_adv if math.isinf(self.eps) else x + project(x_adv - x, self.eps, self.norm)
-
-    def with_eps(self, eps: float) -> Self:
-        """The same attack at another radius."""
-        return replace(self, eps=eps)
-
-    @property
-    def label(self) -> str:
-        """``{attack}-{norm}-{eps}``."""
-        return f"{self.name}-{self.norm}-{self.eps:.4g}"
 
 
 def check_inputs(x: Tensor, y: Tensor, bounds: Bounds) -> None:
     """Refuse inputs off their scale and labels that do not fit them."""
+    for what, value in (("inputs", x), ("labels", y)):
+        if not isinstance(value, Tensor):
+            raise InputError(
+                f"attack: the {what} are a {type(value).__name__}; expected a tensor, torch.as_tensor({what})"
+            )
     if not x.is_floating_point():
         raise InputError(f"attack: inputs are {x.dtype}; expected floats on the data scale, images / 255")
-    if y.dim() not in (1, 2) or len(y) != len(x):
-        raise InputError(
-            f"attack: {len(x)} inputs but labels of shape {tuple(y.shape)}; expected (n,) classes or (n, k) "
-            "probabilities for the same n"
-        )
+    checked(y, count=len(x))
     if len(x) == 0:
         return
     low, high = float(x.min()), float(x.max())
