@@ -13,7 +13,7 @@ import yaml
 
 from wassermix.core.errors import InputError
 from wassermix.core.lock import locked
-from wassermix.engine import RunDir, train
+from wassermix.engine import RunDir, load_dataset, train
 from wassermix.engine.settings import Config, build_config, config_hash
 
 SMALL: dict[str, Any] = {
@@ -195,3 +195,31 @@ def test_a_run_from_someone_else_imports_nothing_without_trust(
 
 def test_shipped_components_need_no_trust(trained: Path) -> None:
     assert RunDir(trained).config().method["name"] == "gaussian"
+
+
+def table(path: Path) -> Path:
+    rows = "".join(f"{1000 * n},{n / 1000},{n % 2}\n" for n in range(40))
+    path.write_text("a,b,label\n" + rows)
+    return path
+
+
+def test_a_run_finds_its_files_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table(tmp_path / "train.csv")
+    table(tmp_path / "test.csv")
+    monkeypatch.chdir(tmp_path)
+    data = {"name": "train.csv", "test": "test.csv"}
+    RunDir(tmp_path / "run").begin(build_config({**SMALL, "data": data}))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert len(load_dataset(RunDir(tmp_path / "run").config()).test) == 40
+
+
+def test_a_table_is_standardised_for_new_runs_and_not_for_old_ones(tmp_path: Path) -> None:
+    data = {"name": str(table(tmp_path / "t.csv"))}
+    run = RunDir(tmp_path / "run")
+    run.begin(build_config({**SMALL, "data": data}))
+    assert load_dataset(run.config()).scale is not None
+    stored = yaml.safe_load(run.config_file.read_text())
+    del stored["data"]["standardize"]  # as it was written before tables were standardised
+    run.config_file.write_text(yaml.safe_dump(stored))
+    assert load_dataset(run.config()).scale is None

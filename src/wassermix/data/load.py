@@ -15,7 +15,7 @@ from wassermix.data.download import Progress
 from wassermix.data.locate import data_folders, first_existing
 from wassermix.data.registry import DATA
 
-__all__ = ["data_options", "load_data", "own_units"]
+__all__ = ["data_options", "load_data", "located", "own_units"]
 
 Loader = Callable[..., Dataset]
 
@@ -66,6 +66,16 @@ def own_units(name: str | Path) -> dict[str, Any]:
 def data_options(name: str) -> dict[str, tuple[Any, Any]]:
     """``{option: (type, default)}`` of the data called ``name``: what all data take, and the loader's own."""
     return {**_own_options(_find(name, None)[0]), **keyword_options(load_data, context=CONTEXT)}
+
+
+def located(section: Mapping[str, Any]) -> dict[str, Any]:
+    """A data section whose files have absolute paths where they are found here: a run finds them anywhere."""
+    return {key: _absolute(value) if key in ("name", "test") else value for key, value in section.items()}
+
+
+def _absolute(name: str) -> str:
+    path = Path(name).expanduser()
+    return str(path.resolve()) if name.strip() and name not in DATA.names() and path.exists() else name
 
 
 def _find(name: str, root: Path | None) -> tuple[Loader, tuple[Path, ...]]:

@@ -22,6 +22,7 @@ from wassermix.core.job import remove_leftovers
 from wassermix.core.lock import locked
 from wassermix.core.tensors import write_tensors
 from wassermix.core.yaml_file import read_mapping
+from wassermix.data.load import own_units
 from wassermix.engine.settings import Config, build_config, config_hash, dump_config, imported_code
 
 __all__ = ["RunDir"]
@@ -176,7 +177,7 @@ class RunDir:
             )
         if not self.config_file.exists():
             raise InputError(f"'{self.path}' is not a run directory: it has no config.yaml")
-        return read_mapping(self.config_file, "the config")
+        return _as_trained(read_mapping(self.config_file, "the config"))
 
     def save_weights(
         self, model: nn.Module, config: Config, *, trained: float, file: Path | None = None
@@ -248,6 +249,14 @@ class RunDir:
             f"'{self.state_file}' is not the training state of this run: {reason}; "
             "begin anew with --overwrite, or choose another --out"
         )
+
+
+def _as_trained(raw: dict[str, Any]) -> dict[str, Any]:
+    """The config of a run that was trained before tables were standardised, with that said."""
+    data = raw.get("data")
+    if isinstance(data, dict) and "name" in data:
+        raw["data"] = {**own_units(data["name"]), **data}
+    return raw
 
 
 def _mismatch(expected: dict[str, torch.Tensor], got: dict[str, torch.Tensor]) -> str:

@@ -12,7 +12,6 @@ import json
 import re
 import typing
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 import yaml
@@ -236,8 +235,9 @@ def resolve_section(family: str, section: Mapping[str, Any]) -> Section:
     schema = create_model(f"{family}-{name}", __base__=Options, **_fields(family, name))
     resolved = _validated(schema, options, where=f"{family}.").model_dump(mode="json")
     if family == "data":  # an option that is not set belongs to another kind of file, or is found out
-        name = str(Path(name).resolve()) if name not in DATA.names() and Path(name).exists() else name
-        resolved = {key: value for key, value in resolved.items() if value is not None}
+        from wassermix.data.load import located
+
+        return located({"name": name, **{key: v for key, v in resolved.items() if v is not None}})
     return {"name": name, **resolved}
 
 
