@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from page import fill
 
 BLUE, RED, GREEN, PINK, GREY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7f7f7f"
 Record = dict[str, Any]
@@ -24,10 +25,7 @@ def draw(record: Record, docs: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=8)
     figure.savefig(docs / "theory.svg", metadata={"Date": None})
-    page = docs / "theory.md"
-    before, _, rest = page.read_text().partition("<!-- numbers -->")
-    after = rest.partition("<!-- end -->")[2]
-    page.write_text("\n".join([f"{before}<!-- numbers -->", *numbers(record), f"<!-- end -->{after}"]))
+    fill(docs / "theory.md", "numbers", numbers(record))
 
 
 def numbers(record: Record) -> list[str]:

@@ -34,7 +34,7 @@ LAYERS: dict[str, tuple[str, set[str]]] = {
         "tables and studies, and what fills them",
         {
             "attacks", "audit", "certify", "data", "drift", "engine", "models", "recipes", "theory",
-            "geodesic", "transport",
+            "geodesic", "transport", "embed",
         },
     ),
     "report": ("one page from results", {"attacks", "audit", "certify", "drift", "engine"}),

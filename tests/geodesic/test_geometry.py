@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from wassermix.core.errors import InputError
 from wassermix.core.samples import TensorSamples
 from wassermix.embed import PCA, Pixel
-from wassermix.geodesic.geometry import data_geometry, measure_geometry, sentence
+from wassermix.geodesic.geometry import Geometry, Measured, data_geometry, measure_geometry, sentence
 from wassermix.geodesic.geometry_settings import GeometrySettings
 
 
@@ -89,6 +89,25 @@ def test_pairing_can_matter_in_few_dimensions_and_hardly_in_many() -> None:
         words[dim] = sentence([measure_geometry(z, y, embed="pixel", pair_size=64, problems=5)])
     assert "pairing can matter" in words[2]
     assert "pairing can hardly matter" in words[200]
+
+
+@pytest.mark.parametrize(
+    ("spread", "third", "error", "said"),
+    [
+        (0.6, (0.10, 0.05), 0.001, "land in a third class more often"),
+        (0.6, (0.05, 0.10), 0.001, "land in a third class less often"),
+        (0.6, (0.10, 0.09), 0.001, "can hardly matter"),  # a small difference
+        (0.6, (0.10, 0.05), 0.050, "can hardly matter"),  # an uncertain one
+        (0.8, (0.10, 0.10), 0.001, "keep most of the spread"),
+    ],
+)
+def test_the_reason_is_given_where_there_is_one(
+    spread: float, third: tuple[float, float], error: float, said: str
+) -> None:
+    same = Measured(1.0, 1.0, 0.0, 0.0)
+    wide = Measured(spread, 0.5, spread - 0.5, 0.01)
+    intruding = Measured(*third, third[0] - third[1], error)
+    assert said in sentence([Geometry("pca", 8, 64, 20, same, wide, same, intruding)])
 
 
 def test_a_sentence_speaks_of_the_largest_pair_size_and_of_third_classes_where_there_are_some() -> None:

@@ -33,6 +33,10 @@ class Study:
 
 
 STUDIES: dict[str, Study] = {
+    "geometry": Study(
+        "What known data sets look like to transport, and how entropy blurs the plan",
+        "wassermix.experiments.geometries:run",
+    ),
     "theory": Study(
         "The Gaussian model: every formula beside a simulation of it", "wassermix.theory.study:run"
     ),

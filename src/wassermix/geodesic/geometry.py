@@ -29,6 +29,8 @@ KEPT = 0.5
 """Pairing can matter where exact pairs keep at least this share of the spread that random ones lose."""
 SIGNIFICANT = 3.0
 """Standard errors from which on a difference between pairings is called one."""
+NOTABLE = 0.02
+"""A share of points half-way below which a difference in third classes is not worth a word."""
 
 
 @dataclass(frozen=True)
@@ -191,11 +193,12 @@ def _neighbour_distance(z: Tensor, *, limit: int = 500) -> float:
 
 
 def sentence(found: Sequence[Geometry]) -> str:
-    """Whether pairing can matter in one embedding, in plain words, from its largest pair_size."""
+    """Whether pairing can matter in one embedding and why, in plain words, from its largest pair_size."""
     best = max(found, key=lambda one: one.pair_size)
-    can = best.kept >= KEPT or _differs(best.intrusion)
+    reasons = _reasons(best)
+    judged = f"can matter: {' and '.join(reasons)}" if reasons else "can hardly matter"
     return (
-        f"{best.embed} ({best.dim} dimensions): pairing {'can' if can else 'can hardly'} matter. "
+        f"{best.embed} ({best.dim} dimensions): pairing {judged}. "
         f"With {best.pair_size} samples of each class, exact partners cost {best.cost.exact:.0%} of random "
         f"ones and keep {best.spread.exact:.2f} of the classes' spread half-way "
         f"(random pairs {best.spread.random:.2f}). "
@@ -203,8 +206,13 @@ def sentence(found: Sequence[Geometry]) -> str:
     )
 
 
-def _differs(measured: Measured | None) -> bool:
-    return measured is not None and abs(measured.difference) > max(SIGNIFICANT * measured.error, 0.02)
+def _reasons(one: Geometry) -> list[str]:
+    """What exact pairs do clearly otherwise than random ones; whether that helps, only training tells."""
+    found = ["exact pairs keep most of the spread"] if one.kept >= KEPT else []
+    third = one.intrusion
+    if third is not None and abs(third.difference) > max(SIGNIFICANT * third.error, NOTABLE):
+        found.append(f"exact pairs land in a third class {'more' if third.difference > 0 else 'less'} often")
+    return found
 
 
 def _landing(one: Geometry) -> str:
