@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from wassermix.core.errors import InputError
     from wassermix.data import load_data
     from wassermix.embed import PCA, VAE, EncoderDecoder, Pixel, Standard
+    from wassermix.engine.run import Run, load_run
+    from wassermix.engine.run import train_run as train
     from wassermix.geodesic.path import Geodesic, PathPoint
     from wassermix.geodesic.smoothness import GeodesicSmoothness, geodesic_smoothness
     from wassermix.models import build_model
@@ -72,6 +74,7 @@ __all__ = [
     "PathPoint",
     "Pixel",
     "PuzzleMix",
+    "Run",
     "SimplexAugmenter",
     "SmoothedPGD",
     "Standard",
@@ -81,10 +84,12 @@ __all__ = [
     "evaluate_attack",
     "geodesic_smoothness",
     "load_data",
+    "load_run",
     "performance_geodesic",
     "predict",
     "solve_coupling",
     "solve_exact",
+    "train",
 ]
 
 __getattr__ = lazy_names(__name__)

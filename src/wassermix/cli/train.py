@@ -14,6 +14,7 @@ from wassermix.cli.best import best_config
 from wassermix.cli.console import counted, say, training
 from wassermix.core.errors import InputError
 from wassermix.engine import RunDir, TrainState, distributed, estimate_training, train
+from wassermix.engine.run import default_name
 from wassermix.engine.settings import Config, build_config, parse_value
 from wassermix.recipes import read_recipe
 
@@ -98,11 +99,3 @@ def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
         except (yaml.YAMLError, ZeroDivisionError) as error:
             raise InputError(f"the value of '{word}' cannot be read: {error}") from error
     return overrides
-
-
-def default_name(config: Config) -> str:
-    """``data-method[-augment][-regularizer]-s<sigma>-seed<seed>``."""
-    parts = [Path(str(config.data["name"])).stem, config.method["name"]]
-    parts += [f"+{section['name']}" for section in (config.augment,) if section]
-    parts += ["+smooth"] if config.regularizer else []
-    return "-".join([*parts, f"s{config.sigma:g}", f"seed{config.seed}"])

@@ -30,7 +30,7 @@ __all__ = ["RunDir"]
 EVALUATIONS = {
     **dict.fromkeys(
         ("certify", "attack", "audit", "drift"),
-        ("*.json", "*.tsv", "*.svg", "*.log", "*.running", "*.lock", "*.part*"),
+        ("*.json", "*.tsv", "*.svg", "*.npz", "*.log", "*.running", "*.lock", "*.part*"),
     ),
     "tensorboard": ("events.out.tfevents.*",),
 }

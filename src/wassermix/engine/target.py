@@ -1,0 +1,112 @@
+"""What an evaluation works on: a run's model and data, or a model and data of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
+from wassermix.data import Dataset, Split, load_data
+from wassermix.data.load import own_units
+from wassermix.engine.build import load_dataset, make_model
+from wassermix.engine.rundir import RunDir
+
+__all__ = ["Target", "foreign_target", "run_target"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A model, the samples to judge it on, and the folder that takes the results."""
+
+    folder: Path
+    model: Classifier
+    data: Dataset
+    split: Split
+    split_name: str
+    sigma: float | None
+    """The noise that the model was trained with; None where that is not known."""
+    trained: float = 1.0
+    """The share of its training that the model has behind it."""
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The box that inputs stay in: [0, 1] for images, none for vectors."""
+        return (0.0, 1.0) if self.data.kind == "image" else None
+
+    def about(self) -> dict[str, str]:
+        """What a result must say of the samples it was made with."""
+        note = " ".join(part for part in (self.data.note, self._unfinished()) if part)
+        return {"data": self.data.name, "split": self.split_name, "note": note}
+
+    def noise(self, sigma: float | None = None) -> float:
+        """The noise to certify with: what is asked for, or else the model's own."""
+        if sigma is not None:
+            return sigma
+        if self.sigma is None:
+            raise InputError("a model of your own says nothing of its noise; give it, as in --sigma 0.5")
+        if not self.sigma:
+            raise InputError(
+                "the model was trained without noise; say which to certify with, as in --sigma 0.5"
+            )
+        return self.sigma
+
+    def _unfinished(self) -> str:
+        return "" if self.trained >= 1 else f"The model has done {self.trained:.0%} of its training."
+
+
+def run_target(
+    run: Path,
+    *,
+    split: str = "test",
+    last: bool = False,
+    trust: bool = False,
+    downloading: Progress | None = None,
+) -> Target:
+    """A run's own model and data.
+
+    ``last`` takes the weights of the last update where a run averages them; ``trust`` as in
+    :meth:`RunDir.config`; ``downloading`` follows a download where one is needed.
+    """
+    directory = RunDir(run)
+    config = directory.config(trust=trust)
+    data = load_dataset(config, downloading)
+    model = make_model(config, data)
+    directory.load_weights(model, last=last)
+    share = directory.trained_share()
+    return Target(run, model.eval(), data, find_split(data, split), split, config.sigma, share)
+
+
+def foreign_target(
+    out: Path,
+    model: str,
+    *,
+    data: str | None,
+    weights: Path | None = None,
+    split: str = "test",
+    downloading: Progress | None = None,
+) -> Target:
+    """A model and data of the user's own; the results go to the folder ``out``, which need not be a run."""
+    from wassermix.models.foreign import load_foreign_model
+
+    if data is None:
+        raise InputError("--model needs --data: a data set's name, an .npz, a .csv or an image folder")
+    loaded = load_data(data, progress=downloading, **own_units(data))
+    foreign = load_foreign_model(model, weights=weights, shape=loaded.shape, num_classes=loaded.num_classes)
+    return Target(out, foreign, loaded, find_split(loaded, split), split, None)
+
+
+def find_split(data: Dataset, name: str) -> Split:
+    """The samples to judge on: ``test``, or ``holdout`` where some were held out."""
+    if name == "test":
+        return data.test
+    if name == "holdout" and data.holdout is not None:
+        return data.holdout
+    if name == "holdout":
+        raise InputError(
+            "this run holds nothing out; train it with data.holdout=0.1 to choose settings on that part"
+        )
+    raise InputError(f"--split is '{name}'; expected test or holdout")
