@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -100,3 +102,12 @@ def test_the_hash_follows_what_matters_and_nothing_else() -> None:
 )
 def test_values_of_the_command_line_are_read_as_meant(text: str, value: object) -> None:
     assert parse_value(text) == value
+
+
+def test_configs_and_registries_are_known_without_torch() -> None:
+    code = (
+        "import sys, wassermix.engine.settings as s\n"
+        "print(len(s.FAMILIES), s.FAMILIES['method'].names()[:1], 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "6 ['erm'] False"

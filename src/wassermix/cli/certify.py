@@ -10,22 +10,10 @@ from rich.table import Table
 from wassermix.certify import Certificates, CertifySettings, certify_to_files, estimate_cost
 from wassermix.cli.console import console, counted, say
 from wassermix.cli.target import Target, sample_indices
-from wassermix.core.errors import InputError
 from wassermix.core.settings import settings_from
 from wassermix.engine import distributed
 
-__all__ = ["noise_for", "run_certify"]
-
-
-def noise_for(target: Target, sigma: float | None) -> float:
-    """The noise to certify with: what was asked for, or else the run's own."""
-    if sigma is not None:
-        return sigma
-    if target.sigma is None:
-        raise InputError("a model of your own says nothing of its noise; give it, as in --sigma 0.5")
-    if not target.sigma:
-        raise InputError("the model was trained without noise; say which to certify with, as in --sigma 0.5")
-    return target.sigma
+__all__ = ["run_certify"]
 
 
 def run_certify(
@@ -45,7 +33,7 @@ def run_certify(
     put behind the output's name where that is made from the settings.
     """
     indices = sample_indices(target, images)
-    values = {**given, "sigma": noise_for(target, given.get("sigma"))}
+    values = {**given, "sigma": target.noise(given.get("sigma"))}
     settings = settings_from(CertifySettings, values, where="certify")
     if dry_run:
         cost = estimate_cost(target.model, target.split, indices, settings=settings)

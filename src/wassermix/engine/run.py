@@ -89,7 +89,7 @@ class Run:
         progress: Progress | None = None,
         **settings: Any,
     ) -> Certificates:
-        """Certificates of ``images`` evenly spaced samples (None: all), as ``wassermix certify`` makes them."""
+        """Certificates of ``images`` evenly spaced samples (None: all), as the command makes them."""
         from wassermix.certify import CertifySettings, certify_to_files
 
         target = self.target(split)

@@ -1,0 +1,80 @@
+"""A run as an object says and does what the commands do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import wassermix as wm
+from wassermix.engine import run as module
+
+RECIPE = {
+    "data": {"name": "gaussians", "dim": 3, "train_size": 60, "test_size": 24, "separation": 4.0},
+    "model": {"name": "mlp", "hidden": [4]},
+    "method": {"name": "gaussian"},
+    "epochs": 2,
+    "batch_size": 20,
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> wm.Run:
+    folder = tmp_path_factory.mktemp("run") / "a"
+    return wm.train(RECIPE, {"optimizer.lr": 0.1}, method="consistency", sigma=0.4, out=folder)
+
+
+def test_a_run_has_its_model_data_config_and_metrics(run: wm.Run) -> None:
+    assert run.config.method["name"] == "consistency"
+    assert (run.config.sigma, run.config.optimizer.lr) == (0.4, 0.1)
+    assert len(run.data.test) == 24
+    assert [row["epoch"] for row in run.metrics] == [1, 2]
+    stored = load_file(run.folder / "model.safetensors")
+    assert all(torch.equal(stored[name], tensor) for name, tensor in run.model.state_dict().items())
+    assert not run.model.training
+
+
+def test_a_run_is_loaded_from_its_folder_and_stands_for_it(run: wm.Run) -> None:
+    again = wm.load_run(run.folder)
+    assert again.config == run.config
+    assert os.fspath(again) == str(run.folder)
+
+
+def test_certificates_carry_the_runs_noise_and_are_read_when_they_are_there(
+    run: wm.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run.certify(mode="grid", n=300, images=6)
+    assert first.summary()["sigma"] == 0.4
+    assert (run.folder / "certify" / "grid-s0.4-n300.tsv").exists()
+    monkeypatch.setattr("wassermix.certify.run.certify_images", lambda *_, **__: None)
+    again = run.certify(mode="grid", n=300, images=6)
+    assert again.summary()["p_a"] == first.summary()["p_a"]
+    with pytest.raises(wm.InputError, match="certify: key 'mod' is unknown; did you mean 'mode'"):
+        run.certify(mod="grid")
+
+
+def test_attack_and_audit_write_into_the_run(run: wm.Run) -> None:
+    attacked = run.attack(norm="l2", eps=0.5, steps=3, images=12)
+    assert attacked.robust.accuracy <= attacked.clean.accuracy
+    audited = run.audit(points=3, sigma="run")
+    assert audited.parameters["sigma"] == 0.4
+    assert len(list((run.folder / "attack").glob("*.json"))) == 1
+    assert len(list((run.folder / "audit").glob("*.json"))) == 1
+
+
+def test_words_given_twice_and_folders_that_are_no_run_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(wm.InputError, match="'epochs' is given twice"):
+        wm.train(RECIPE, {"epochs": 1}, epochs=2, out=tmp_path / "run")
+    with pytest.raises(wm.InputError, match="does not exist"):
+        wm.load_run(tmp_path / "nowhere")
+
+
+def test_without_a_folder_the_run_is_named_after_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "train", lambda *_, **__: None)
+    assert wm.train(RECIPE, seed=3).folder == Path("runs/gaussians-gaussian-s0.5-seed3")
