@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from wassermix.data.gaussians import gaussian_means
     from wassermix.data.load import load_data
     from wassermix.data.locate import cache_folder, data_folders
+    from wassermix.data.protocol import Split
     from wassermix.data.registry import DATA
-    from wassermix.data.splits import Split, SubsetSplit, TensorSplit, batches
+    from wassermix.data.splits import SubsetSplit, TensorSplit, batches
 
 __all__ = [
     "DATA",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wassermix.core.errors import InputError
-from wassermix.data.splits import Split
+from wassermix.data.protocol import Split
 
 __all__ = ["check_labels", "count_classes", "image_tensor", "is_binary", "label_tensor", "vector_tensor"]
 

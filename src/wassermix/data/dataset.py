@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from wassermix.core.streams import stream
-from wassermix.data.splits import Split, SubsetSplit
+from wassermix.data.protocol import Split
+from wassermix.data.splits import SubsetSplit
 from wassermix.data.stratify import part_away, stratified
 
 __all__ = ["Dataset", "hold_out", "shrink", "split_statistics"]

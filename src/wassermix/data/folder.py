@@ -12,8 +12,8 @@ from torch import Tensor
 from wassermix.core.errors import InputError
 from wassermix.data.checks import count_classes
 from wassermix.data.dataset import Dataset
+from wassermix.data.protocol import Split
 from wassermix.data.share import refuse_share, set_apart
-from wassermix.data.splits import Split
 
 __all__ = ["FolderSplit", "load_folder"]
 

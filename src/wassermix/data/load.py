@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,10 @@ from wassermix.core.settings import nearest
 from wassermix.data.dataset import Dataset, hold_out, shrink
 from wassermix.data.download import Progress
 from wassermix.data.locate import data_folders, first_existing
+from wassermix.data.protocol import Loader
 from wassermix.data.registry import DATA
 
 __all__ = ["data_options", "load_data", "located", "own_units"]
-
-Loader = Callable[..., Dataset]
 
 CONTEXT = frozenset({"root", "progress"})
 """What the caller supplies and no config says."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from wassermix.core.errors import InputError
-from wassermix.data.splits import Split, SubsetSplit
+from wassermix.data.protocol import Split
+from wassermix.data.splits import SubsetSplit
 from wassermix.data.stratify import part_away
 
 __all__ = ["refuse_share", "set_apart"]

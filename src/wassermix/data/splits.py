@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -11,20 +10,11 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from wassermix.core.errors import InputError
-from wassermix.core.samples import LabelledSamples
+from wassermix.data.protocol import Split, is_streamed
 
-__all__ = ["Split", "SubsetSplit", "TensorSplit", "batches", "is_streamed"]
+__all__ = ["SubsetSplit", "TensorSplit", "batches"]
 
 Batch = tuple[Tensor, Tensor, Tensor]
-
-
-@runtime_checkable
-class Split(LabelledSamples, Protocol):
-    """Samples with labels and a known shape; whatever has these members works where a split is wanted."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of one sample: ``(C, H, W)`` or ``(d,)``."""
 
 
 class TensorSplit:
@@ -65,11 +55,6 @@ class SubsetSplit:
     def get(self, indices: Tensor, /) -> Tensor:
         """The samples at ``indices`` of this subset."""
         return self.split.get(self.indices[indices])
-
-
-def is_streamed(split: Split) -> bool:
-    """Whether reading costs enough (files to decode) for worker processes to pay."""
-    return bool(getattr(split, "streamed", False))
 
 
 def batches(split: Split, order: Tensor, *, batch_size: int, workers: int = 0) -> Iterator[Batch]:

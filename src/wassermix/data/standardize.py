@@ -17,7 +17,7 @@ from torch import Tensor
 
 from wassermix.core.errors import InputError
 from wassermix.data.dataset import Dataset, Statistics, split_statistics
-from wassermix.data.splits import Split, is_streamed
+from wassermix.data.protocol import Split, is_streamed
 
 __all__ = ["StandardSplit", "noting", "standardized", "unlike_scales"]
 

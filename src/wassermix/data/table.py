@@ -19,8 +19,9 @@ from torch import Tensor
 from wassermix.core.errors import InputError
 from wassermix.data.checks import check_labels, count_classes, label_tensor, vector_tensor
 from wassermix.data.dataset import Dataset
+from wassermix.data.protocol import Split
 from wassermix.data.share import refuse_share, set_apart
-from wassermix.data.splits import Split, TensorSplit
+from wassermix.data.splits import TensorSplit
 from wassermix.data.standardize import noting, standardized, unlike_scales
 
 __all__ = ["load_table"]

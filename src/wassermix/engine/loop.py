@@ -17,7 +17,7 @@ from wassermix.augment.protocol import Augmentation, StoredSet
 from wassermix.core.processes import together
 from wassermix.core.streams import stream, stream_seed
 from wassermix.data import Split, batches
-from wassermix.data.splits import is_streamed
+from wassermix.data.protocol import is_streamed
 from wassermix.embed import reconstruction_error, save_embedding
 from wassermix.engine import distributed
 from wassermix.engine.average import WeightAverage

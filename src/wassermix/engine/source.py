@@ -8,7 +8,7 @@ from torch import Tensor
 from wassermix.augment.protocol import StoredSet
 from wassermix.core import labels
 from wassermix.data import Split
-from wassermix.data.splits import is_streamed
+from wassermix.data.protocol import is_streamed
 
 __all__ = ["UnionSplit"]
 

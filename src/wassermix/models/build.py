@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import nn
 
 from wassermix.core.errors import InputError
 from wassermix.core.streams import stream_seed
+from wassermix.models.protocol import ModelFactory
 from wassermix.models.registry import MODELS
 
 __all__ = ["build_model"]
@@ -56,7 +57,7 @@ def _seeded(seed: int) -> Iterator[None]:
 
 
 def _arguments(
-    name: str, factory: Callable[..., nn.Module], supplied: dict[str, Any], *, options: dict[str, Any]
+    name: str, factory: ModelFactory, supplied: dict[str, Any], *, options: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """How to call ``factory``: what it names of ``supplied``, all ``options``, nothing else."""
     parameters = _parameters(factory)
@@ -84,7 +85,7 @@ def _arguments(
     return [], keywords
 
 
-def _parameters(factory: Callable[..., nn.Module]) -> dict[str, inspect.Parameter]:
+def _parameters(factory: ModelFactory) -> dict[str, inspect.Parameter]:
     try:
         return dict(inspect.signature(factory).parameters)
     except ValueError:  # a callable from C tells nothing about itself
@@ -97,9 +98,7 @@ def _unknown_option(name: str, key: str, known: list[str]) -> str:
     return f"model '{name}' takes no option '{key}'; {hint}it takes {', '.join(known) or 'none'}"
 
 
-def _checked(
-    name: str, factory: Callable[..., nn.Module], arguments: list[Any], keywords: dict[str, Any]
-) -> nn.Module:
+def _checked(name: str, factory: ModelFactory, arguments: list[Any], keywords: dict[str, Any]) -> nn.Module:
     """Call the user's factory; whatever goes wrong in there is told as theirs."""
     try:
         model = factory(*arguments, **keywords)

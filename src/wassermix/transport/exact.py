@@ -75,7 +75,7 @@ def _near(cost: Cost, a: Tensor, b: Tensor) -> Tensor:
     n, m = cost.size
     if min(n, m) < WORTH_A_GUESS or bool((cost.mean(a, b) <= 0).any()):
         return torch.zeros_like(b)
-    return NEAR.run(cost, a, b).g
+    return NEAR.solve(cost, a, b, warn=False).g
 
 
 def _assign(matrix: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

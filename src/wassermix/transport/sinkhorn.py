@@ -63,21 +63,12 @@ class Sinkhorn:
         weights1: Tensor | None = None,
         *,
         start: Coupling | Tensor | None = None,
+        warn: bool = True,
     ) -> Coupling:
-        """The coupling for a cost; ``start`` is an earlier coupling, or its ``g (..., m)``, near this one."""
-        coupling = self.run(cost, weights0, weights1, start=start)
-        warn_unconverged([coupling])
-        return coupling
+        """The coupling for a cost; ``start`` is an earlier coupling, or its ``g (..., m)``, near this one.
 
-    def run(
-        self,
-        cost: Cost,
-        weights0: Tensor | None = None,
-        weights1: Tensor | None = None,
-        *,
-        start: Coupling | Tensor | None = None,
-    ) -> Coupling:
-        """As :meth:`solve`, leaving the warning about convergence to the caller."""
+        ``warn=False`` leaves the warning about problems that did not converge to the caller.
+        """
         flat, (n, m), batch = cost.flat(), cost.size, cost.batch
         flat.check()
         strict = self.relax is None
@@ -100,12 +91,15 @@ class Sinkhorn:
             max_iterations=self.max_iterations,
         )
         found = self._run(problem)
-        return Coupling(
+        coupling = Coupling(
             ground=cost, weights0=a, weights1=b, f=found.f.reshape(a.shape), g=found.g.reshape(b.shape),
             entropy=eps.reshape(batch), cost=found.cost.reshape(batch),
             marginal_error=found.error.reshape(batch), iterations=found.iterations.reshape(batch),
             tolerance=self.tolerance, relax=None if rho is None else rho.reshape(batch),
         )  # fmt: skip
+        if warn:
+            warn_unconverged([coupling])
+        return coupling
 
     def _in_units(self, entropy: float | Tensor, flat: Cost, mean: Tensor, batch: torch.Size) -> Tensor:
         """Entropy in units of cost, one number for each problem of ``flat``."""
@@ -225,7 +219,7 @@ def _solve_together(
     b = [pair[1] for pair in weights if pair[1] is not None]
     if isinstance(solver.entropy, Tensor) and solver.entropy.dim():
         solver = replace(solver, entropy=solver.entropy[members])
-    return solver.run(ground, torch.stack(a) if a else None, torch.stack(b) if b else None)
+    return solver.solve(ground, torch.stack(a) if a else None, torch.stack(b) if b else None, warn=False)
 
 
 def sinkhorn_divergence(
