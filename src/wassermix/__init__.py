@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from wassermix.certify import certify, predict
     from wassermix.core.errors import InputError
     from wassermix.data import load_data
+    from wassermix.drift import DriftMonitor
     from wassermix.embed import PCA, VAE, EncoderDecoder, Pixel, Standard
     from wassermix.engine.run import Run, load_run
     from wassermix.engine.run import train_run as train
@@ -58,6 +59,7 @@ __all__ = [
     "BarycentricMap",
     "Coupling",
     "CutMix",
+    "DriftMonitor",
     "EncoderDecoder",
     "EntropicMap",
     "GaussianMap",

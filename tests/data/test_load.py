@@ -9,6 +9,8 @@ from wassermix.core.errors import InputError
 from wassermix.data import Dataset, TensorSplit, cache_folder, data_folders, load_data
 from wassermix.data.load import data_options, own_units
 
+SYSTEM = "/usr/share/datasets"
+
 
 def test_a_misspelt_name_gets_the_nearest_one():
     with pytest.raises(InputError, match="did you mean 'mnist'"):
@@ -64,8 +66,12 @@ def test_data_lives_where_the_environment_says(tmp_path, monkeypatch):
     monkeypatch.setenv("WASSERMIX_DATA", "~/data")
     monkeypatch.setenv("HOME", "/home/someone")
     assert cache_folder() == tmp_path / "wassermix"
-    assert [str(folder) for folder in data_folders()] == ["/home/someone/data", str(tmp_path / "wassermix")]
+    assert [str(folder) for folder in data_folders()] == [
+        "/home/someone/data",
+        str(tmp_path / "wassermix"),
+        SYSTEM,
+    ]
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.delenv("WASSERMIX_DATA")
-    assert [str(folder) for folder in data_folders()] == ["/home/someone/.cache/wassermix"]
+    assert [str(folder) for folder in data_folders()] == ["/home/someone/.cache/wassermix", SYSTEM]
     assert data_folders(tmp_path) == [tmp_path]

@@ -18,16 +18,20 @@ from wassermix.attacks.settings import AttackSettings
 from wassermix.audit.settings import AuditSettings
 from wassermix.certify.settings import CertifySettings
 from wassermix.cli.common import JobOptions, OutputOptions, TargetOptions
+from wassermix.cli.new_data import NewData
 from wassermix.cli.options import command_with
 from wassermix.cli.processes import relaunched, split_processes
 from wassermix.core.errors import InputError
 from wassermix.core.memory import keep_freed_memory
+from wassermix.drift.settings import DriftSettings, StreamSettings
 from wassermix.geodesic.geometry_settings import GeometrySettings
 
 __all__ = ["app", "main"]
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells know it."""
+ALARM = 3
+"""The exit code of a monitor whose alarm has sounded."""
 GO_ON_BY_THEMSELVES = ("demo", "reproduce")
 RESUMABLE = ("train", "certify", "attack", "audit", "drift")
 
@@ -37,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Robust learning on Wasserstein geodesics: train, attack, certify, audit, report.",
-    epilog="--debug shows the traceback of an error. Exit codes: 0 done, 1 failed, 2 bad input.",
+    epilog="--debug shows the traceback of an error. Exit codes: 0 done, 1 failed, 2 bad input, 3 alarm.",
 )
 
 Run = Annotated[Path, typer.Argument(help="a run directory, as `wassermix train` writes it")]
@@ -47,16 +51,6 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="begin anew, replac
 Name = Annotated[str | None, typer.Option(help="name of the output; by default made from the settings")]
 Images = Annotated[str, typer.Option(help="how many test samples, evenly spaced, or 'all'")]
 Seed = Annotated[int, typer.Option(help="seed of this evaluation's random draws")]
-ModelFile = Annotated[
-    str | None,
-    typer.Option(
-        "--model", help="a model of your own: TorchScript/torch.export file or package.module:factory"
-    ),
-]
-WeightsFile = Annotated[
-    Path | None, typer.Option("--weights", help="safetensors weights for a --model factory")
-]
-SplitName = Annotated[str, typer.Option("--split", help="test, or holdout for choosing settings")]
 DataName = Annotated[str | None, typer.Option("--data", help="the data for --model: a name or a path")]
 Given = dict[str, Any]
 """The options of a settings class that the user gave, or that have a default."""
@@ -171,6 +165,18 @@ def audit(run: Run, *, audit_settings: Given, target_options: Given, output_opti
     from wassermix.cli.target import load_target
 
     audit_target(load_target(run, **target_options), audit_settings, **output_options)
+
+
+@app.command()
+@command_with(NewData, DriftSettings, StreamSettings, OutputOptions)
+def drift(
+    run: Run, *, new_data: Given, drift_settings: Given, stream_settings: Given, output_options: Given
+) -> None:
+    """How good is the model on data without labels? Exit code 3: the monitor's alarm has sounded."""
+    from wassermix.cli.drift import run_drift
+
+    if run_drift(run, new_data, drift_settings, stream=stream_settings, output=output_options):
+        raise typer.Exit(ALARM)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Where data is looked for: $WASSERMIX_DATA, then the cache."""
+"""Where data is looked for: $WASSERMIX_DATA, the cache, and where Debian's dataset packages put theirs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 
 __all__ = ["cache_folder", "data_folders", "first_existing"]
 
+SYSTEM = Path("/usr/share/datasets")
+"""Where a system package such as Debian's dataset-fashion-mnist installs its files."""
+
 
 def cache_folder() -> Path:
     """``$XDG_CACHE_HOME/wassermix``, or ``~/.cache/wassermix``: where downloads go."""
@@ -16,11 +19,11 @@ def cache_folder() -> Path:
 
 
 def data_folders(root: Path | None = None) -> list[Path]:
-    """The folders to search, in order: ``root`` alone if given, else ``$WASSERMIX_DATA`` and the cache."""
+    """The folders to search, in order: ``root`` alone if given, else shared, cache, system."""
     if root is not None:
         return [Path(root)]
     shared = os.environ.get("WASSERMIX_DATA")
-    return ([Path(shared).expanduser()] if shared else []) + [cache_folder()]
+    return ([Path(shared).expanduser()] if shared else []) + [cache_folder(), SYSTEM]
 
 
 def first_existing(folders: Iterable[Path], names: Iterable[str]) -> Path | None:

@@ -24,9 +24,10 @@ from wassermix.data.share import refuse_share, set_apart
 from wassermix.data.splits import TensorSplit
 from wassermix.data.standardize import noting, standardized, unlike_scales
 
-__all__ = ["load_table"]
+__all__ = ["LABELS", "load_table", "read_columns"]
 
 LABELS = ("label", "y", "target", "class")
+"""What a label column may be called."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,25 @@ def _test_split(path: Path, label: str | None, train: _Table, *, names: tuple[st
     return TensorSplit(vector_tensor(table.values[:, order], where), _numbered(table.labels, names, where))
 
 
-def _read(path: Path, label: str | None, where: str) -> _Table:
+def read_columns(path: Path, where: str) -> tuple[list[str], NDArray[Any]]:
+    """The header and all cells ``(n, columns)`` of a table as text, whatever they mean."""
     text = _text(path, where)
+    header, delimiter = _header(path, text, where)
+    cells = _columns(text, delimiter, range(len(header)), kind=np.str_, where=where)
+    return header, np.char.strip(cells)
+
+
+def _header(path: Path, text: str, where: str) -> tuple[list[str], str]:
+    """The names of the columns and what stands between them."""
     first = text[: text.find("\n")] if "\n" in text else text
     delimiter = "\t" if ".tsv" in path.name else max(",;\t", key=first.count)
     header = [column.strip() for column in _rows([first], delimiter, where)[0]] if first else []
+    return header, delimiter
+
+
+def _read(path: Path, label: str | None, where: str) -> _Table:
+    text = _text(path, where)
+    header, delimiter = _header(path, text, where)
     position = _label_position(header, label, where)
     others = [number for number in range(len(header)) if number != position]
     if not others:

@@ -33,6 +33,10 @@ class Study:
 
 
 STUDIES: dict[str, Study] = {
+    "drift": Study(
+        "Accuracy on unlabelled data: the plan beside its rivals on known shifts",
+        "wassermix.experiments.drift.survey:run",
+    ),
     "geometry": Study(
         "What known data sets look like to transport, and how entropy blurs the plan",
         "wassermix.experiments.geometries:run",

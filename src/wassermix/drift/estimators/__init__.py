@@ -1,0 +1,1 @@
+"""Estimators of accuracy without labels, one idea in each file."""

@@ -1,0 +1,64 @@
+"""A few labels for new samples: from arrays, or from the file that ``--ask`` wrote and a person filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from wassermix.core.errors import InputError
+from wassermix.data.table import read_columns
+from wassermix.drift.views import Floats, Ints
+
+__all__ = ["FewLabels", "read_labels"]
+
+
+@dataclass(frozen=True, eq=False)
+class FewLabels:
+    """Labels of some new samples."""
+
+    index: Ints
+    """Rows of the new data ``(m,)``; one that was drawn twice stands twice."""
+    labels: Ints
+    weights: Floats | None = None
+    """``1 / (N p_j)`` of a weighted draw; None for a uniform one."""
+
+    def check(self, total: int, classes: int) -> None:
+        """Refuse rows and classes that do not exist."""
+        if len(self.index) != len(self.labels) or not len(self.index):
+            raise InputError(
+                f"{len(self.index)} rows and {len(self.labels)} labels; expected as many of both"
+            )
+        if self.index.min() < 0 or self.index.max() >= total:
+            raise InputError(
+                f"labelled rows run from {self.index.min()} to {self.index.max()}; the new data have rows "
+                f"0 to {total - 1}"
+            )
+        if self.labels.min() < 0 or self.labels.max() >= classes:
+            raise InputError(
+                f"labels run from {self.labels.min()} to {self.labels.max()}; expected 0 to {classes - 1}"
+            )
+
+
+def read_labels(path: Path) -> FewLabels:
+    """Labels from a CSV file with the columns index, label and, for a weighted draw, weight.
+
+    Rows whose label is empty are refused: leaving out the hard ones would bias the interval.
+    """
+    where = f"labels '{path}'"
+    header, cells = read_columns(path, where)
+    columns = {name.lower(): cells[:, place] for place, name in enumerate(header)}
+    if not {"index", "label"} <= set(columns):
+        raise InputError(
+            f"{where}: the columns are {', '.join(header)}; expected index, label and perhaps weight"
+        )
+    if (columns["label"] == "").any():
+        empty = int((columns["label"] == "").sum())
+        raise InputError(f"{where}: {empty} labels are empty; fill in all of them, none may be left out")
+    try:
+        index, labels = columns["index"].astype(np.int64), columns["label"].astype(np.float64)
+        weights = columns["weight"].astype(np.float64) if "weight" in columns else None
+    except ValueError as error:
+        raise InputError(f"{where}: {error}; expected whole numbers as index and label") from error
+    return FewLabels(index, labels.astype(np.int64), weights)

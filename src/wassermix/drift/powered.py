@@ -1,0 +1,83 @@
+"""A few labels make it a guarantee: the prediction-powered interval for accuracy on the new data."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from wassermix.core.errors import InputError
+from wassermix.drift.interval import Interval
+from wassermix.drift.views import Floats, Ints
+
+__all__ = ["labels_only", "powered_interval"]
+
+FOLDS = 5
+LEAST = 10
+RIDGE = 1e-3
+
+
+def powered_interval(
+    correct: Floats,
+    index: Ints,
+    controls: Floats,
+    *,
+    weights: Floats | None = None,
+    counted: Ints | None = None,
+    confidence: float = 0.95,
+    rng: np.random.Generator,
+) -> Interval:
+    """The accuracy over all new samples from ``m`` labelled ones, valid whatever the controls are worth.
+
+    ``correct (m,)`` says whether the model is right about the labelled samples ``index (m,)``; ``controls
+    (N, d)`` holds what estimators say about all ``N``. A linear prediction ``g`` of ``correct`` from the
+    controls is fitted on four fifths of the labels and corrected on the fifth that it has not seen::
+
+        theta = mean over all of g + mean over the labelled of w (correct - g)
+
+    so that a useless ``g`` costs width, never validity. ``weights (m,)`` are ``1 / (N p_j)`` where ``j`` was
+    drawn with the chance ``p_j`` in each draw (:func:`~wassermix.drift.ask.ask`); 1 for a uniform draw.
+    ``counted`` are the rows of ``controls`` that the mean over all runs over, by default all of them.
+    Student's t-interval over the labelled samples.
+    """
+    m, count = len(correct), len(controls)
+    if m < LEAST:
+        raise InputError(f"{m} labels are too few for an interval; expected {LEAST} or more; label more")
+    weights = np.ones(m) if weights is None else weights
+    design = np.column_stack([np.ones(count), controls])
+    whole = np.arange(count) if counted is None else counted
+    terms, spread = np.zeros(m), np.zeros(m)
+    for fold in np.array_split(rng.permutation(m), FOLDS):
+        others = np.setdiff1d(np.arange(m), fold)
+        guess = np.clip(design @ _fitted(design[index[others]], correct[others], weights[others]), 0, 1)
+        terms[fold] = guess[whole].mean() + weights[fold] * (correct[fold] - guess[index[fold]])
+        spread[fold] = guess[whole].var()
+    error = np.sqrt(terms.var(ddof=1) / m + spread.mean() / len(whole))
+    half = float(stats.t.ppf(0.5 + confidence / 2, m - 1) * _widened(error, correct, m))
+    centre = float(terms.mean())
+    return Interval(float(np.clip(centre, 0, 1)), max(0.0, centre - half), min(1.0, centre + half))
+
+
+def labels_only(correct: Floats, *, weights: Floats | None = None, confidence: float = 0.95) -> Interval:
+    """The same from the labels alone: what the estimators' help is measured against."""
+    m = len(correct)
+    terms = correct if weights is None else weights * correct
+    error = _widened(float(terms.std(ddof=1)) / np.sqrt(m), correct, m)
+    half = float(stats.t.ppf(0.5 + confidence / 2, m - 1) * error)
+    centre = float(terms.mean())
+    return Interval(float(np.clip(centre, 0, 1)), max(0.0, centre - half), min(1.0, centre + half))
+
+
+def _fitted(design: Floats, correct: Floats, weights: Floats) -> Floats:
+    """Least squares with a little ridge on all but the constant."""
+    ridge = np.eye(design.shape[1]) * RIDGE * len(correct)
+    ridge[0, 0] = 1e-9
+    weighted = design * weights[:, None]
+    solved: Floats = np.linalg.solve(weighted.T @ design + ridge, weighted.T @ correct)
+    return solved
+
+
+def _widened(error: float, correct: Floats, m: int) -> float:
+    """The standard error, at least that of one more sample of each sort."""
+    share = (correct.sum() + 1) / (m + 2)
+    least = np.sqrt(share * (1 - share) / (m + 2)) if correct.min() == correct.max() else 0.0
+    return float(max(error, least))

@@ -1,0 +1,200 @@
+"""The jobs: a drift check into ``NAME.json``, a watched stream into ``NAME.jsonl``; resumable, atomic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import wassermix
+from wassermix.core.classifier import Classifier
+from wassermix.core.errors import InputError
+from wassermix.core.files import write_beside, write_text
+from wassermix.core.fingerprint import fingerprint, samples_fingerprint
+from wassermix.core.job import Job
+from wassermix.core.samples import LabelledSamples, evenly_spaced
+from wassermix.core.settings import as_record
+from wassermix.core.streams import stream_seed
+from wassermix.data.dataset import Statistics
+from wassermix.data.unlabelled import NewSamples, load_unlabelled
+from wassermix.drift.ask import ask
+from wassermix.drift.check import Checked, check
+from wassermix.drift.estimators.registry import ESTIMATORS
+from wassermix.drift.labelled import FewLabels
+from wassermix.drift.prepared import Prepared, prepare
+from wassermix.drift.result import DriftResult, read_result
+from wassermix.drift.settings import DriftSettings, StreamSettings
+from wassermix.drift.stream import BatchLine, StreamMonitor, cut
+from wassermix.drift.way import way_between
+
+__all__ = ["Owned", "check_to_files", "prepared_reference", "stream_sources", "stream_to_files"]
+
+FRAMES, TIMES = 6, 9
+READABLE = (".npz", ".npy", ".csv", ".tsv", ".gz")
+
+
+@dataclass(frozen=True)
+class Owned:
+    """What is to be done with an output: where it goes, and whether one that exists is taken up."""
+
+    folder: Path
+    name: str | None = None
+    resume: bool = False
+    overwrite: bool = False
+
+
+def prepared_reference(
+    model: Classifier, reference: LabelledSamples, settings: DriftSettings, folder: Path
+) -> tuple[Prepared, dict[str, Any]]:
+    """The reference, run through the model once and stored in ``folder``, and what identifies both."""
+    rows = evenly_spaced(len(reference), settings.reference_samples)
+    marks = {"model": fingerprint(model), "reference": samples_fingerprint(reference, rows)}
+    layer = settings.layer or "last"
+    name = f"reference-{marks['model']}-{marks['reference']}-{layer}-{settings.components}.npz"
+    stored = None if marks["model"] is None else folder / name.replace("/", "-")
+    return prepare(model, reference, settings, stored=stored), marks
+
+
+def check_to_files(
+    model: Classifier,
+    reference: LabelledSamples,
+    new: NewSamples,
+    *,
+    owned: Owned,
+    settings: DriftSettings,
+    labelled: FewLabels | None = None,
+    asked: int = 0,
+    score: bool = False,
+) -> DriftResult:
+    """Check ``new`` against ``reference`` into ``folder/NAME.json`` and, for images, ``NAME.npz``.
+
+    ``asked`` samples to label go to ``NAME.ask.csv``; ``score`` compares with the labels that the new data
+    hold.
+    """
+    if score and new.labels is None:
+        raise InputError(f"--score: '{new.name}' hold no labels to compare with; leave --score out")
+    if not 0 <= asked <= min(len(new), settings.samples):
+        raise InputError(
+            f"--ask {asked}; expected 1 to {min(len(new), settings.samples)}, the new samples used"
+        )
+    prepared, marks = prepared_reference(model, reference, settings, owned.folder)
+    for name in (settings.estimator, *settings.beside):
+        ESTIMATORS.find(name)  # a misspelt name is refused before anything is begun
+    about = {
+        **marks,
+        "data": new.name,
+        "labels": 0 if labelled is None else len(labelled.index),
+        "ask": asked,
+    }
+    parameters = {**as_record(settings), **about, "score": score, "version": wassermix.__version__}
+    job = Job(owned.folder, owned.name or _plain(new.name), parameters)
+    with job.begin(resume=owned.resume, overwrite=owned.overwrite):
+        if job.finished:
+            return read_result(job.path(".json"))
+        checked = check(
+            prepared, new.samples, labelled=labelled, truth=new.labels if score else None,
+            columns=new.columns, about={**about, "score": score, "version": wassermix.__version__},
+        )  # fmt: skip
+        if asked:
+            write_text(job.path(".ask.csv"), _questions(checked, asked, settings.seed))
+        if checked.x.dim() == 4:
+            _write_frames(job.path(".npz"), prepared, checked)
+        job.finish({".json": _json(checked.result.record())})
+    return checked.result
+
+
+def stream_sources(path: Path) -> list[Path]:
+    """The files of a stream: the file itself, or those in a folder by name."""
+    if not path.exists():
+        raise InputError(f"stream '{path}' does not exist; expected a file or a folder of files")
+    if path.is_file():
+        return [path]
+    found = sorted(
+        file for file in path.iterdir() if file.suffix in READABLE and not file.name.startswith(".")
+    )
+    if not found:
+        raise InputError(f"stream '{path}' holds no {', '.join(READABLE)} files")
+    return found
+
+
+def stream_to_files(
+    model: Classifier,
+    reference: LabelledSamples,
+    sources: Iterable[Path],
+    *,
+    owned: Owned,
+    settings: DriftSettings,
+    watching: StreamSettings,
+    scale: Statistics | None = None,
+    seen: Callable[[BatchLine], None] | None = None,
+) -> BatchLine | None:
+    """Watch a stream into ``folder/NAME.jsonl``, a line for each batch; returns the last one.
+
+    Resumed, it goes on after the last whole line, with the evidence gathered so far; files that have come
+    to a folder since are taken up.
+    """
+    prepared, marks = prepared_reference(model, reference, settings, owned.folder)
+    parameters = {**as_record(settings), **as_record(watching), **marks, "version": wassermix.__version__}
+    job = Job(owned.folder, owned.name or "stream", parameters, files=(".json", ".jsonl"), log=".jsonl")
+    with job.begin(resume=owned.resume, overwrite=owned.overwrite):
+        lines = [BatchLine.restored(json.loads(line)) for line in job.own_lines()]
+        last = lines[-1] if lines else None
+        monitor = StreamMonitor(prepared, tolerated=watching.alarm / 100, alpha=settings.alpha, last=last)
+        done = {(line.source, line.first) for line in lines}
+        shape = tuple(prepared.samples.get(torch.arange(1)).shape[1:])
+        for source in sources:
+            new = load_unlabelled(source, shape=shape, scale=scale)
+            for first, batch in cut(new.samples, watching.every):
+                if (source.name, first) not in done:
+                    line = monitor.watch(batch, source=source.name, first=first)
+                    job.append(json.dumps(line.record()))
+                    if seen is not None:
+                        seen(line)
+        state = monitor.last.record() if monitor.last is not None else {}
+        job.finish({".json": _json({**parameters, "last": state})})
+    return monitor.last
+
+
+def _plain(name: str) -> str:
+    return Path(name).name.split(".")[0] or "new"
+
+
+def _json(record: Mapping[str, Any]) -> Callable[[Path], object]:
+    text = json.dumps(dict(record), indent=1, allow_nan=False) + "\n"
+    return lambda path: path.write_text(text, encoding="utf-8")
+
+
+def _questions(checked: Checked, count: int, seed: int) -> str:
+    """A table to fill in: the rows to label, their weights, and what the model says."""
+    drawn = ask(checked.chances, count, rng=np.random.default_rng(stream_seed(seed, "drift", "ask")))
+    rows = checked.rows.numpy()[drawn.index]
+    lines = [f"{row},,{weight!r}" for row, weight in zip(rows.tolist(), drawn.weights.tolist())]
+    return "\n".join(["index,label,weight", *lines]) + "\n"
+
+
+def _write_frames(path: Path, prepared: Prepared, checked: Checked) -> None:
+    """Pictures along the way of the most moved samples: ``frames (samples, times, C, H, W)`` uint8."""
+    wanted = {one["row"] for one in checked.result.moved.furthest[:FRAMES]}
+    places = [place for place, row in enumerate(checked.rows.tolist()) if row in wanted]
+    labels = torch.from_numpy(prepared.reference.labels)
+    k = prepared.reference.num_classes
+    path_between = way_between(prepared.samples.all(), labels, checked.x, checked.partners, k=k)
+    path_between = path_between.rows(torch.tensor(places))
+    times = torch.linspace(0, 1, TIMES)
+    frames = torch.stack([path_between.at(float(t)).x for t in times], dim=1)
+    arrays = {
+        "frames": (frames.clamp(0, 1) * 255).round().byte().numpy(),
+        "t": times.numpy(),
+        "rows": checked.rows.numpy()[places],
+    }
+
+    def write(beside: Path) -> None:
+        with beside.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+
+    write_beside(path, write)

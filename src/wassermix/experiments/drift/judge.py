@@ -1,0 +1,120 @@
+"""One net on all its cases: every estimator's word, intervals, tests and labels, beside the truth."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from wassermix.core.streams import stream_seed
+from wassermix.drift.check import disagreement_of
+from wassermix.drift.estimators.plan import CarriedLabels
+from wassermix.drift.estimators.protocol import Estimator
+from wassermix.drift.estimators.registry import make_estimator
+from wassermix.drift.interval import Interval, resampled
+from wassermix.drift.powered import labels_only, powered_interval
+from wassermix.drift.prepared import CONTROLS
+from wassermix.drift.reference import Reference
+from wassermix.drift.shift_test import two_sample_test
+from wassermix.drift.views import Floats, Ints, View
+from wassermix.experiments.drift.cases import Case
+from wassermix.experiments.drift.looks import Looks
+
+__all__ = ["NAMES", "judged_cases"]
+
+NAMES = (
+    "joint", "joint-balanced", "plan-input", "plan-feature", "cot", "neighbour", "atc",
+    "confidence", "confidence-difference", "random", "source",
+)  # fmt: skip
+LABELS, DRAWS, LEAST = 100, 10, 200
+"""Labels of the prediction-powered interval, how often it is redrawn, and the fewest samples for it."""
+PERMUTATIONS, RESAMPLES = 99, 30
+
+
+def judged_cases(looks: Looks) -> list[dict[str, Any]]:
+    """A record for each case of one net."""
+    reference = Reference(looks.reference, looks.labels)
+    fitted = {name: _made(name).fit(reference) for name in NAMES}
+    about = {"data": looks.data, "net": looks.net, "seed": looks.seed, "source": reference.accuracy}
+    return [
+        {**about, **_judged(case, view, labels, reference=reference, fitted=fitted, seed=looks.seed)}
+        for case, (view, labels) in looks.cases.items()
+    ]
+
+
+def _made(name: str) -> Estimator:
+    if name == "joint-balanced":  # what the relaxation contributes: the same cost, shares held fixed
+        joint = make_estimator("joint")
+        assert isinstance(joint, CarriedLabels)
+        weights = dict(zip(("input", "feature", "output"), joint.weights.values))
+        return CarriedLabels(**weights, entropy=joint.entropy, relax=float("inf"))
+    return make_estimator(name)
+
+
+def _judged(
+    case: Case, view: View, labels: Ints, *, reference: Reference, fitted: Mapping[str, Estimator], seed: int
+) -> dict[str, Any]:
+    rng = np.random.default_rng(stream_seed(seed, "drift", "judge", case.kind, case.strength))
+    said, seconds = {}, {}
+    for name, estimator in fitted.items():
+        began = time.process_time()
+        said[name] = estimator.chances(view)
+        seconds[name] = time.process_time() - began
+    estimates = {name: float(q.mean()) for name, q in said.items()}
+    correct = (view.predicted == labels).astype(np.float64)
+    joint = fitted["joint"]
+    assert isinstance(joint, CarriedLabels)
+    replicates = resampled(joint, joint.blocks(view), view, count=RESAMPLES, rng=rng)
+    return {
+        "kind": case.kind,
+        "strength": case.strength,
+        "settles": case.settles,
+        "label_shift": case.label_shift,
+        "samples": len(view),
+        "truth": float(correct.mean()),
+        "estimates": estimates,
+        "seconds": seconds,
+        "spread": float(np.std(replicates)),
+        "disagreement": disagreement_of(estimates, "joint"),
+        "p_values": _p_values(case, view, reference, rng=rng),
+        "labels": _with_labels(correct, said, rng=rng) if len(view) >= LEAST else None,
+    }
+
+
+def _p_values(case: Case, view: View, reference: Reference, *, rng: np.random.Generator) -> dict[str, float]:
+    """The two-sample tests, where they are cheap enough to be worth it: without drift and with weak drift."""
+    if case.kind != "none" and case.strength > 1:
+        return {}
+    old = reference.view
+    spaces = {"input": (old.inputs, view.inputs), "feature": (old.features, view.features)}
+    return {
+        name: two_sample_test(*pair, space=name, permutations=PERMUTATIONS, rng=rng).p_value
+        for name, pair in spaces.items()
+    }
+
+
+def _with_labels(
+    correct: Floats, said: Mapping[str, Floats], *, rng: np.random.Generator
+) -> dict[str, float]:
+    """How often the interval from ``LABELS`` labels covers, and how wide it is, over redrawn new data.
+
+    The case's samples stand for the population: new data are drawn from them with replacement, labels from
+    the new data without, and the interval must cover the accuracy over all samples of the case.
+    """
+    controls = np.column_stack([said[name] for name in CONTROLS])
+    truth, found = float(correct.mean()), []
+    for _ in range(DRAWS):
+        drawn = rng.integers(len(correct), size=len(correct))
+        index = rng.choice(len(drawn), LABELS, replace=False)
+        right = correct[drawn]
+        powered = powered_interval(right[index], index, controls[drawn], rng=rng)
+        alone = labels_only(right[index])
+        found.append([*_coverage(powered, truth), *_coverage(alone, truth)])
+    keys = ("covered", "half_width", "alone_covered", "alone_half_width")
+    return dict(zip(keys, np.mean(found, axis=0).tolist()))
+
+
+def _coverage(interval: Interval, truth: float) -> tuple[float, float]:
+    return float(interval.low <= truth <= interval.high), interval.half_width

@@ -1,0 +1,131 @@
+"""The whole check in the words of its users: estimate, interval, tests, what moved, labels, bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import wassermix as wm
+from drift.problems import Corners, classes
+from wassermix.core.errors import InputError
+from wassermix.drift.result import DriftResult, read_result, write_result
+
+FAST = {"permutations": 39, "resamples": 20, "points": 5}
+
+
+@pytest.fixture(scope="module")
+def monitor() -> wm.DriftMonitor:
+    return wm.DriftMonitor(Corners(), **FAST).fit(*classes(600, seed=0))
+
+
+@pytest.fixture(scope="module")
+def moved(monitor: wm.DriftMonitor) -> DriftResult:
+    x, y = classes(300, seed=1)
+    return monitor.check(x + torch.tensor([4.5, 0.0, 0.0, 8.0]), y=y)
+
+
+def test_a_harmful_shift_is_estimated_tested_and_located(moved: DriftResult) -> None:
+    assert moved.truth == pytest.approx(moved.estimate.estimate, abs=0.05)
+    assert moved.estimate.low <= moved.truth <= moved.estimate.high
+    assert moved.drifted
+    assert moved.moved.columns[0].name == "column 3"  # the model does not look at it
+    assert moved.moved.columns[0].shift == pytest.approx(8, rel=0.2)
+    assert moved.way is not None
+    assert moved.way.accuracy[0] > 0.9
+    assert moved.way.fails_at is not None
+    assert 0 < moved.way.fails_at < 1
+    assert any("far away" in doubt for doubt in moved.doubts)
+
+
+def test_nothing_is_found_where_nothing_moved(monitor: wm.DriftMonitor) -> None:
+    found = monitor.check(classes(300, seed=2)[0])
+    assert not found.drifted
+    assert abs(found.loss) < 0.04
+    assert found.doubts == ()
+    assert found.way is not None
+    assert found.way.fails_at is None
+
+
+def test_every_class_has_its_own_estimate(moved: DriftResult) -> None:
+    assert sum(one.decided for one in moved.classes) == 300
+    whole = sum(one.decided * (one.accuracy or 0.0) for one in moved.classes) / 300
+    assert whole == pytest.approx(moved.estimate.estimate)
+
+
+def test_label_shift_is_named_and_hardly_misleads(monitor: wm.DriftMonitor) -> None:
+    x, y = classes(900, seed=3)
+    kept = (y != 2) | (torch.arange(900) % 15 == 2)
+    found = monitor.check(x[kept], y=y[kept])
+    assert any("label shift" in doubt for doubt in found.doubts)
+    assert found.estimate.estimate == pytest.approx(found.truth, abs=0.05)
+    assert found.estimates["plan-input"] < found.truth - 0.15  # the balanced plan is misled
+
+
+def test_labels_narrow_it_down(monitor: wm.DriftMonitor) -> None:
+    x, y = classes(600, seed=4, spread=2.0)
+    asked = monitor.ask(x, 150)
+    powered = monitor.certify(x, labelled=(asked.index, y[asked.index], asked.weights))
+    truth = float((Corners()(x).argmax(1) == y).float().mean())
+    assert powered.labels == 150
+    assert powered.interval.low - 0.03 <= truth <= powered.interval.high + 0.03
+    assert powered.interval.half_width < powered.labels_only.half_width
+
+
+def test_a_result_survives_its_file(moved: DriftResult, tmp_path: Path) -> None:
+    write_result(tmp_path / "one.json", moved)
+    assert read_result(tmp_path / "one.json").record() == moved.record()
+
+
+def test_a_classifier_with_predict_proba_is_a_model() -> None:
+    class Own:
+        def predict_proba(self, x: np.ndarray) -> np.ndarray:
+            return Corners()(torch.from_numpy(x)).softmax(1).detach().numpy()
+
+    x, y = classes(200, seed=0)
+    own = wm.DriftMonitor(Own(), **FAST).fit(x.numpy(), y.numpy()).check(classes(100, seed=1)[0].numpy())
+    assert own.reference_accuracy == pytest.approx(float((Corners()(x).argmax(1) == y).float().mean()))
+
+
+def test_a_million_rows_are_sub_sampled_and_that_is_said(monitor: wm.DriftMonitor) -> None:
+    x = classes(300, seed=2)[0]
+    small = wm.DriftMonitor(Corners(), samples=200, **FAST).fit(*classes(200, seed=0))
+    found = small.check(x.expand(1, *x.shape).repeat(4, 1, 1).reshape(-1, 4))
+    assert (found.new_count, found.used_count) == (1200, 200)
+    assert "200 of 1200" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        (torch.zeros(10, 5), "shape"),
+        (torch.zeros(1, 4), "1 new samples"),
+        (torch.full((10, 4), float("nan")), "NaN"),
+        (torch.zeros(4), "one row for each"),
+    ],
+)
+def test_bad_new_data_is_a_sentence(monitor: wm.DriftMonitor, x: torch.Tensor, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        monitor.check(x)
+
+
+def test_a_class_that_the_reference_lacks_is_named() -> None:
+    x, y = classes(300, seed=0)
+    lacking = wm.DriftMonitor(Corners(), **FAST).fit(x[y != 2], y[y != 2])
+    assert any("class 2" in doubt and "no sample" in doubt for doubt in lacking.check(x).doubts)
+
+
+def test_bad_labels_and_settings_are_sentences(monitor: wm.DriftMonitor) -> None:
+    x = classes(50, seed=0)[0]
+    with pytest.raises(InputError, match="rows 0 to 49"):
+        monitor.certify(x, labelled=([50] * 20, [0] * 20))
+    with pytest.raises(InputError, match="0 to 2"):
+        monitor.certify(x, labelled=(list(range(20)), [3] * 20))
+    with pytest.raises(InputError, match="did you mean 'samples'"):
+        wm.DriftMonitor(Corners(), sampels=3)
+    with pytest.raises(InputError, match="call fit"):
+        wm.DriftMonitor(Corners()).check(x)
+    with pytest.raises(InputError, match="is not in the model"):
+        wm.DriftMonitor(Corners(), layer="none").fit(*classes(20, seed=0))

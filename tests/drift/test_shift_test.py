@@ -1,0 +1,53 @@
+"""The two-sample test keeps its level, finds a shift, and its distance is the sliced W2."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from drift.problems import rng
+from wassermix.drift.shift_test import _quantiles, two_sample_test
+
+
+def test_false_alarms_stay_at_the_level() -> None:
+    values = [
+        two_sample_test(a, b, space="input", permutations=19, rng=rng(seed)).p_value
+        for seed in range(100)
+        for a, b in [(rng(seed).normal(size=(40, 3)), rng(1000 + seed).normal(size=(25, 3)))]
+    ]
+    assert np.mean(np.array(values) <= 0.1) <= 0.1 + 4 * np.sqrt(0.09 / 100)
+    assert np.mean(values) == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_shift_is_found() -> None:
+    found = two_sample_test(
+        rng(0).normal(size=(80, 3)),
+        rng(1).normal(size=(60, 3)) + 1,
+        space="input",
+        permutations=99,
+        rng=rng(2),
+    )
+    assert found.p_value == pytest.approx(0.01)
+
+
+def test_a_change_of_spread_alone_is_found() -> None:
+    found = two_sample_test(
+        rng(0).normal(size=(150, 3)),
+        2 * rng(1).normal(size=(150, 3)),
+        space="input",
+        permutations=99,
+        rng=rng(2),
+    )
+    assert found.p_value <= 0.05
+
+
+def test_in_one_dimension_a_translation_is_its_own_distance() -> None:
+    x = rng(0).normal(size=(64, 1))
+    found = two_sample_test(x, x + 0.7, space="input", permutations=9, rng=rng(1))
+    assert found.distance * x.std() == pytest.approx(0.7, rel=1e-6)
+
+
+def test_quantiles_are_numpys() -> None:
+    rows = np.sort(rng(0).normal(size=(2, 100)), axis=1)
+    levels = (np.arange(64) + 0.5) / 64
+    assert _quantiles(rows) == pytest.approx(np.quantile(rows, levels, axis=1, method="hazen").T)
