@@ -49,7 +49,7 @@ def _made(name: str) -> Estimator:
         joint = make_estimator("joint")
         assert isinstance(joint, CarriedLabels)
         weights = dict(zip(("input", "feature", "output"), joint.weights.values))
-        return CarriedLabels(**weights, entropy=joint.entropy, relax=float("inf"))
+        return CarriedLabels(**weights)
     return make_estimator(name)
 
 
