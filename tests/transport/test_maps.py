@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from scipy.optimize import linear_sum_assignment
 
 from generators.transport_problems import cloud
 from wassermix.core.errors import InputError
@@ -13,6 +14,7 @@ from wassermix.transport import (
     BarycentricMap,
     ClassMaps,
     EntropicMap,
+    ExactMap,
     GaussianMap,
     PairMap,
     Sinkhorn,
@@ -59,6 +61,23 @@ def test_gaussian_map_carries_mean_and_covariance() -> None:
     torch.testing.assert_close(image.T.cov(correction=0), z1.T.cov(correction=0))
 
 
+def test_the_exact_map_gives_each_point_the_partner_of_the_cheapest_assignment() -> None:
+    matrix = torch.cdist(Z0[:15].double(), Z1.double()).square()
+    columns = torch.from_numpy(linear_sum_assignment(matrix.numpy())[1])
+    fitted = ExactMap().fit(Z0[:15], Z1)
+    torch.testing.assert_close(fitted.map(Z0[:15]), Z1[columns])
+    assert torch.equal(fitted.carry(torch.eye(15)).argmax(1), columns)
+
+
+def test_values_of_targets_are_carried_as_the_targets_are() -> None:
+    for fitted in (BarycentricMap(), EntropicMap(), ExactMap(), PairMap()):
+        fitted.fit(Z0, Z1)
+        torch.testing.assert_close(fitted.carry(Z1), fitted.map(Z0), atol=1e-4, rtol=1e-4)
+    for unfitted in (BarycentricMap(), PairMap()):
+        with pytest.raises(InputError, match="fit"):
+            unfitted.carry(Z1)
+
+
 def test_pair_map_pairs_in_order() -> None:
     assert torch.equal(PairMap().fit(Z0[:6], Z1[:4]).map(Z0[:6]), Z1[[0, 1, 2, 3, 0, 1]])
 
@@ -71,7 +90,9 @@ def test_maps_of_fitted_points_refuse_others() -> None:
             kind().map(Z0)
 
 
-@pytest.mark.parametrize("fitted", [BarycentricMap(), EntropicMap(debiased=True), GaussianMap(), PairMap()])
+@pytest.mark.parametrize(
+    "fitted", [BarycentricMap(), EntropicMap(debiased=True), ExactMap(), GaussianMap(), PairMap()]
+)
 def test_a_stored_map_maps_as_before(fitted: EntropicMap, tmp_path: Path) -> None:
     expected = fitted.fit(Z0, Z1).map(Z0)
     fitted.save(tmp_path / "map.safetensors")

@@ -16,7 +16,7 @@ from torch.autograd import forward_ad
 from wassermix.core import labels as labelling
 from wassermix.core.errors import InputError
 from wassermix.embed import Embedding, Pixel
-from wassermix.transport import BarycentricMap, Coupling, EntropicMap, PairMap, TransportMap
+from wassermix.transport import BarycentricMap, Coupling, TransportMap
 
 __all__ = ["Geodesic", "Labels", "PathPoint", "value_and_velocity"]
 
@@ -268,14 +268,13 @@ def _mapped_labels(
     target = _labels(y, count, num_classes, like=z0)
     if bool((target == target[:1]).all()):
         return target[:1].expand(len(z0), -1)
-    if isinstance(transport, (BarycentricMap, EntropicMap)) and transport.coupling is not None:
-        return transport.coupling.push(target)
-    if isinstance(transport, PairMap):
-        return target[torch.arange(len(z0), device=target.device) % count]
-    raise InputError(
-        f"labels of several classes at the end cannot be carried by a {type(transport).__name__}; "
-        "give one class for all, or a BarycentricMap, EntropicMap or PairMap"
-    )
+    carry: Callable[[Tensor], Tensor] | None = getattr(transport, "carry", None)
+    if carry is None:
+        raise InputError(
+            f"labels of several classes at the end cannot be carried by a {type(transport).__name__}, which "
+            "has no carry(); give one class for all, or a BarycentricMap, EntropicMap, ExactMap or PairMap"
+        )
+    return carry(target)
 
 
 def value_and_velocity(

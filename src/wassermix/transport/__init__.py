@@ -20,6 +20,7 @@ from wassermix.transport.gaussian import (
 from wassermix.transport.maps import (
     BarycentricMap,
     EntropicMap,
+    ExactMap,
     GaussianMap,
     PairMap,
     TransportMap,
@@ -41,6 +42,7 @@ __all__ = [
     "CloudBarycenter",
     "Coupling",
     "EntropicMap",
+    "ExactMap",
     "Gaussian",
     "GaussianMap",
     "GridBarycenter",

@@ -12,12 +12,14 @@ from wassermix.core.errors import InputError
 from wassermix.core.tensors import write_tensors
 from wassermix.transport.cost import PointCost
 from wassermix.transport.coupling import Coupling
+from wassermix.transport.exact import solve_exact
 from wassermix.transport.gaussian import Gaussian, gaussian_map
 from wassermix.transport.sinkhorn import Sinkhorn
 
 __all__ = [
     "BarycentricMap",
     "EntropicMap",
+    "ExactMap",
     "GaussianMap",
     "PairMap",
     "TransportMap",
@@ -29,7 +31,12 @@ BLOCK_ENTRIES = 2**22  # of the table between new points and targets, at a time
 
 
 class TransportMap(Protocol):
-    """Fitted on two clouds, it moves points of the first towards the second."""
+    """Fitted on two clouds, it moves points of the first towards the second.
+
+    A map that knows which targets each fitted source goes to may have ``carry(values)`` besides: what the
+    sources receive of ``values (..., m, k)``, one row per target. Paths to targets of several classes need it
+    for their labels.
+    """
 
     def fit(self, z0: Tensor, z1: Tensor) -> Self:
         """Learn where ``z0 (..., n, d)`` goes in ``z1 (..., m, d)``."""
@@ -55,11 +62,23 @@ class _Stored:
         write_tensors(Path(path), tensors, {"map": type(self).__name__})
 
 
-def load_map(path: str | Path) -> BarycentricMap | EntropicMap | GaussianMap | PairMap:
+class _Coupled(_Stored):
+    """A map that comes from a coupling."""
+
+    coupling: Coupling | None = None
+
+    def carry(self, values: Tensor) -> Tensor:
+        """For each fitted source the average of ``values (..., m, k)`` over its targets, ``(..., n, k)``."""
+        if self.coupling is None:
+            raise InputError(f"{type(self).__name__}: carry() before fit(); call fit(z0, z1) first")
+        return self.coupling.push(values)
+
+
+def load_map(path: str | Path) -> BarycentricMap | EntropicMap | ExactMap | GaussianMap | PairMap:
     """A map that was written by ``save``."""
     from safetensors import SafetensorError, safe_open
 
-    kinds = {kind.__name__: kind for kind in (BarycentricMap, EntropicMap, GaussianMap, PairMap)}
+    kinds = {each.__name__: each for each in (BarycentricMap, EntropicMap, ExactMap, GaussianMap, PairMap)}
     try:
         with safe_open(path, framework="pt") as file:
             name = (file.metadata() or {}).get("map", "")
@@ -92,13 +111,12 @@ def soft_image(z: Tensor, targets: Tensor, log_weights: Tensor, eps: Tensor) -> 
     return torch.cat(images, -2).to(z.dtype)
 
 
-class BarycentricMap(_Stored):
+class BarycentricMap(_Coupled):
     """The barycentric projection of the entropic plan, ``diag(P 1)^-1 P z1`` (Eq. 11), of fitted points."""
 
     def __init__(self, *, entropy: float = 0.02, tolerance: float = 1e-4) -> None:
         super().__init__()
         self.solver = Sinkhorn(entropy=entropy, tolerance=tolerance)
-        self.coupling: Coupling | None = None
 
     def fit(
         self, z0: Tensor, z1: Tensor, *, weights0: Tensor | None = None, weights1: Tensor | None = None
@@ -113,21 +131,48 @@ class BarycentricMap(_Stored):
         return _images_of(self, z)
 
 
+class ExactMap(_Coupled):
+    """The barycentric projection of the exact plan, of fitted points: no blur of entropy.
+
+    Between clouds of one size and even weights each point goes to one partner of its own.
+    """
+
+    def fit(
+        self, z0: Tensor, z1: Tensor, *, weights0: Tensor | None = None, weights1: Tensor | None = None
+    ) -> Self:
+        """Solve the exact coupling and project it."""
+        self.coupling = solve_exact(z0, z1, weights0=weights0, weights1=weights1)
+        self.state = {"source": z0, "image": self.coupling.push(z1)}
+        return self
+
+    def map(self, z: Tensor) -> Tensor:
+        """The images of the fitted points, in their order."""
+        return _images_of(self, z)
+
+
 class PairMap(_Stored):
     """Point ``i`` goes to target ``i`` (counted round where there are fewer): the map behind mixup."""
 
     def fit(self, z0: Tensor, z1: Tensor) -> Self:
         """Pair the clouds in the order given."""
-        order = torch.arange(z0.shape[-2], device=z1.device) % z1.shape[-2]
-        self.state = {"source": z0, "image": z1[..., order, :]}
+        self.state = {"source": z0, "image": _in_turn(z1, z0.shape[-2])}
         return self
+
+    def carry(self, values: Tensor) -> Tensor:
+        """The row of ``values (..., m, k)`` that belongs to each source's partner, ``(..., n, k)``."""
+        return _in_turn(values, self._known("source").shape[-2])
 
     def map(self, z: Tensor) -> Tensor:
         """The partners of the fitted points, in their order."""
         return _images_of(self, z)
 
 
-def _images_of(fitted: BarycentricMap | PairMap, z: Tensor) -> Tensor:
+def _in_turn(rows: Tensor, count: int) -> Tensor:
+    """``count`` rows of ``rows (..., m, k)`` in order, from the first again after the last."""
+    return rows[..., torch.arange(count, device=rows.device) % rows.shape[-2], :]
+
+
+def _images_of(fitted: _Stored, z: Tensor) -> Tensor:
     source, image = fitted._known("source"), fitted._known("image")
     if z is not source and not (z.shape == source.shape and torch.equal(z, source)):
         raise InputError(
@@ -137,7 +182,7 @@ def _images_of(fitted: BarycentricMap | PairMap, z: Tensor) -> Tensor:
     return image
 
 
-class EntropicMap(_Stored):
+class EntropicMap(_Coupled):
     """The entropic map, for points not seen too (Pooladian and Niles-Weed 2021).
 
     ``T(x) = sum_j w_j(x) z1_j`` with ``w_j(x)`` proportional to ``b_j exp((g_j - |x - z1_j|^2) / entropy)``.
@@ -149,7 +194,6 @@ class EntropicMap(_Stored):
     def __init__(self, *, entropy: float = 0.02, tolerance: float = 1e-4, debiased: bool = False) -> None:
         super().__init__()
         self.solver, self.debiased = Sinkhorn(entropy=entropy, tolerance=tolerance), debiased
-        self.coupling: Coupling | None = None
 
     def fit(
         self, z0: Tensor, z1: Tensor, *, weights0: Tensor | None = None, weights1: Tensor | None = None
