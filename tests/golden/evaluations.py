@@ -16,7 +16,7 @@ from golden.trainings import COMMON, JUDGED, train
 from golden.workspace import Workspace
 
 __all__ = ["ATTACKS", "AUDITS", "AUGMENTED", "CERTIFIED", "attack", "audit", "augment", "certify"]
-__all__ += ["options", "page", "table"]
+__all__ += ["components", "options", "page", "table"]
 
 CERTIFIED: dict[str, tuple[str, ...]] = {
     "fixed": ("--mode", "fixed"),
@@ -149,7 +149,7 @@ def page(work: Workspace) -> dict[str, Any]:
     work.run("report", _judged(work), *runs, "--out", out)
     reader = _Visible()
     reader.feed(out.read_text(encoding="utf-8"))
-    texts = [work.anonymous(text) for text in reader.texts]
+    texts = [FINGERPRINT.sub("fingerprint", work.anonymous(text)) for text in reader.texts]
     listing = len(texts) - texts[::-1].index("Every parameter")
     told = texts[:listing]
     return {
@@ -158,6 +158,7 @@ def page(work: Workspace) -> dict[str, Any]:
     }
 
 
+FINGERPRINT = re.compile(r"(?<!\w)[0-9a-f]{12,}(?!\w)")
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -193,6 +194,17 @@ class _Visible(HTMLParser):
 def options(work: Workspace) -> dict[str, Any]:
     """Every command's options with the defaults that its help shows."""
     return {"exact": {name: _listed(work.run(name, "--help")) for name in COMMANDS}}
+
+
+def components(work: Workspace) -> dict[str, Any]:
+    """The options of every method, augmenter, regulariser and embedding, with their defaults."""
+    listed = re.split(r"^(?=\w+=[\w-]+(?: |$))", work.run("methods"), flags=re.MULTILINE)
+    return {"exact": {entry.split()[0]: _defaults(entry) for entry in listed if "options:" in entry}}
+
+
+def _defaults(entry: str) -> dict[str, str]:
+    words = " ".join(entry.partition("options:")[2].partition("reference:")[0].split())
+    return dict(re.findall(r"(\w+)=(.*?)(?= \w+=|$)", words))
 
 
 def _listed(shown: str) -> dict[str, str | None]:

@@ -9,7 +9,8 @@ From the folder ``tests``, with the code to be recorded on the path::
 
 An entry is renewed only where a change of behaviour is meant, and the commit says which and why: the
 difference of ``golden.json`` is the change that a user will see. What hangs together: certificates are in
-``certify``, ``table`` and ``page``; the options' defaults in ``options`` and ``train/defaults``.
+``certify``, ``table`` and ``page``; defaults in ``options``, ``components`` and
+``train/defaults``.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ Entry = Callable[[Workspace], dict[str, Any]]
 
 ENTRIES: dict[str, Entry] = {
     "options": evaluations.options,
+    "components": evaluations.components,
     **{f"train/{name}": partial(training, name=name) for name in TRAININGS},
     **{f"certify/{name}": partial(evaluations.certify, name=name) for name in evaluations.CERTIFIED},
     **{f"attack/{name}": partial(evaluations.attack, name=name) for name in evaluations.ATTACKS},

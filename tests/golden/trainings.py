@@ -30,7 +30,7 @@ TRAININGS: dict[str, tuple[str, ...]] = {
     "defaults": ("augment=geodesic", "regularizer=geodesic"),
     "erm-stored": ("method=erm", *GEODESIC, "transform.crop=1", "transform.flip=true"),
     "pgd-online": ("method=pgd", "method.steps=2", "method.eps=0.5", *GEODESIC, "augment.mode=online"),
-    "trades-mixup": ("method=trades", "method.steps=2", "augment=mixup"),
+    "trades-mixup": ("method=trades", "method.norm=l2", "method.eps=0.5", "method.steps=2", "augment=mixup"),
     "augmix-kmixup": ("method=augmix", "augment=kmixup", "augment.block=4"),
     "gaussian-simplex": ("method=gaussian", "sigma=0.25", "augment=simplex", "embed=pixel"),
     "stability-cutmix": ("method=stability", "sigma=0.25", "augment=cutmix"),
@@ -71,7 +71,10 @@ TRAININGS: dict[str, tuple[str, ...]] = {
         *("augment=geodesic", "augment.pairing=transport", "embed=standard"),
     ),
 }
-"""Name -> the words after ``train demo``, beside those that all share; a later word for a key counts."""
+"""Name -> the words after ``train demo``, beside those that all share; a later word for a key counts.
+
+Attacks inside a training are l2: the sign of a gradient near 0 is another one on another CPU.
+"""
 
 JUDGED = ("method=gaussian", "sigma=0.75", "epochs=6", "batch_size=16", "optimizer.lr=0.05")
 """The run that is certified, attacked and audited."""
