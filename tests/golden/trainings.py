@@ -30,7 +30,10 @@ TRAININGS: dict[str, tuple[str, ...]] = {
     "defaults": ("augment=geodesic", "regularizer=geodesic"),
     "erm-stored": ("method=erm", *GEODESIC, "transform.crop=1", "transform.flip=true"),
     "pgd-online": ("method=pgd", "method.steps=2", "method.eps=0.5", *GEODESIC, "augment.mode=online"),
-    "trades-mixup": ("method=trades", "method.norm=l2", "method.eps=0.5", "method.steps=2", "augment=mixup"),
+    "trades-mixup": (
+        *("method=trades", "method.norm=l2", "method.eps=0.5", "method.steps=2", "augment=mixup"),
+        *("data.train_size=24", "epochs=1"),
+    ),
     "augmix-kmixup": ("method=augmix", "augment=kmixup", "augment.block=4"),
     "gaussian-simplex": ("method=gaussian", "sigma=0.25", "augment=simplex", "embed=pixel"),
     "stability-cutmix": ("method=stability", "sigma=0.25", "augment=cutmix"),
