@@ -33,7 +33,7 @@ def test_the_plain_recipes_are_there() -> None:
 @pytest.mark.parametrize("name", recipe_names())
 def test_a_recipe_is_a_valid_run(name: str) -> None:
     config = build_config(load_recipe(name))
-    assert config.epochs >= 1
+    assert config.budget is not None or config.epochs is not None
 
 
 @pytest.mark.parametrize("name", recipe_names())

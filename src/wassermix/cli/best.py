@@ -55,7 +55,7 @@ def fit_to_minutes(config: Config, minutes: float, *, samples: int) -> Config:
     )
     if (told := expectation(passes)) is not None:
         say(told)
-    return config.model_copy(update={"budget": f"passes:{passes}", "updates": None})
+    return config.model_copy(update={"budget": f"passes:{passes}", "updates": None, "epochs": None})
 
 
 def expectation(passes: int) -> str | None:
