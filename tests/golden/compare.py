@@ -1,7 +1,7 @@
 """How far a repetition may be from the record, and what it says where it is further.
 
 Two CPUs add in different orders. With and without the wide instructions of one CPU, weights differed by at
-most 2e-6 of their root mean square after these trainings (2e-5 for TRADES, whose attack starts where its
+most 2e-6 of their root mean square after these trainings (4e-5 for TRADES, whose attack starts where its
 gradient vanishes; it takes three updates only), losses by at most 4e-5. Where a decision hangs on a
 comparison (a vote under noise, the worst of several times, an attack that just succeeds) single images come
 out otherwise. So an entry may hold these parts, each with its own tolerance:
