@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from report.synthetic_runs import write_run
 from wassermix.core.intervals import holm
 from wassermix.report import load_runs
-from wassermix.report.compare import attack_name, cautions, comparisons
+from wassermix.report.compare import attack_name, cautions, certified_groups, comparisons, crossings
 
 
 def test_holm_matches_the_definition_on_a_worked_example() -> None:
@@ -74,3 +75,16 @@ def test_many_runs_are_compared_with_the_first(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / name, seed=i, images=40) for i, name in enumerate("abcd")]
     duels = {(test.first, test.second) for test in comparisons(load_runs(runs))}
     assert duels == {("a", "b"), ("a", "c"), ("a", "d")}
+
+
+def test_a_larger_average_radius_with_fewer_images_is_said_once(two_runs: list[Path]) -> None:
+    (group,) = list(certified_groups(load_runs(two_runs)).values())[:1]
+    (weak, a), (strong, b) = group
+    assert a.rows is not None
+    assert b.rows is not None
+    lost = replace(a, rows=replace(a.rows, correct=a.rows.correct & (np.arange(len(a.rows)) % 4 == 0)))
+    kept = [(weak, replace(lost, acr=2.0)), (strong, replace(b, acr=1.0))]
+    (said,) = crossings(kept)
+    assert said.startswith(f"{weak.name} has the larger average radius (2.000 against 1.000)")
+    assert crossings([(weak, replace(lost, acr=0.5)), (strong, replace(b, acr=1.0))]) == []
+    assert crossings([(weak, replace(lost, acr=None)), (strong, b)]) == []
