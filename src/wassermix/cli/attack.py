@@ -41,10 +41,9 @@ def attack_target(
     ``given`` are settings by name, ``eps`` one radius or several; the noise is the run's own where it is
     not among them. With several radii an image fooled within one counts as fooled within those above.
     """
-    bounds = (0.0, 1.0) if target.data.kind == "image" else None
     asked = _settings(target, given)
     # All are made before the first one runs: a mistake in the last eps should not cost hours.
-    attacks = [make_attack(settings, bounds=bounds) for settings in asked]
+    attacks = [make_attack(settings, bounds=target.bounds) for settings in asked]
     if len(asked) > 1 and not isinstance(attacks[0], BallAttack):
         raise InputError(f"attack {attacks[0].name} has no radius; leave --eps out")
     result = None
@@ -63,7 +62,7 @@ def attack_target(
                 settings,
                 output=Output(target.folder / "attack", named, resume, overwrite),
                 train=target.data.train,
-                bounds=bounds,
+                bounds=target.bounds,
                 about=target.about(),
                 after=result,
                 progress=progress,
