@@ -1,7 +1,9 @@
 """Rare classes in a real table: breast-cancer measurements with five malignant cases known to forty benign.
 
-New rows on the geodesic from the rare class to the other one, beside two controls: nothing, and copies of the
-rare rows. Run with ``python examples/vectors.py``; needs scikit-learn.
+New rows on the geodesic from the rare class to the other one, beside what any such gain must be held against:
+nothing, copies of the rare rows, copies with noise, and the same way towards random partners.
+``wassermix geometry`` says whether partners can matter on your table; docs/vectors.md has measurements.
+Run with ``python examples/vectors.py``; needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -34,6 +36,21 @@ def copied(known: Table, rng: np.random.Generator) -> Table:
     return x[rows], y[rows]
 
 
+def jittered(known: Table, rng: np.random.Generator) -> Table:
+    """The copies moved by noise, a quarter of each feature's spread."""
+    x, y = copied(known, rng)
+    noise = 0.25 * known[0].std(axis=0) * rng.standard_normal(x.shape)
+    return np.where((np.arange(len(y)) < len(known[1]))[:, None], x, x + noise), y
+
+
+def towards_anyone(known: Table, rng: np.random.Generator) -> Table:
+    """The copies moved up to half-way towards random rows of the other class: random pairs, no transport."""
+    x, y = copied(known, rng)
+    partners = known[0][rng.choice(np.flatnonzero(known[1] == 1), len(y))]
+    t = rng.uniform(0, 0.5, (len(y), 1)) * (np.arange(len(y)) >= len(known[1]))[:, None]
+    return (1 - t) * x + t * partners, y
+
+
 def score(train: Table, test: Table) -> float:
     """Balanced accuracy of a support vector machine."""
     model = make_pipeline(StandardScaler(), SVC()).fit(*train)
@@ -43,14 +60,16 @@ def score(train: Table, test: Table) -> float:
 def main(splits: int = 10) -> dict[str, float]:
     """Mean balanced accuracy over random splits."""
     table, kinds = load_breast_cancer(return_X_y=True)
-    scores: dict[str, list[float]] = {"as it is": [], "copies": [], "geodesic": []}
+    rivals = {"copies": copied, "jitter": jittered, "random": towards_anyone}
+    scores: dict[str, list[float]] = {"as it is": [], **{name: [] for name in rivals}, "geodesic": []}
     for seed in range(splits):
         rng = np.random.default_rng(seed)
         x, x_test, y, y_test = train_test_split(table, kinds, stratify=kinds, random_state=seed)
         known, test = rare((x, y), rng), (x_test, y_test)
         new = wm.GeodesicSampler(balance=True, seed=seed).fit_resample(*known)
         scores["as it is"].append(score(known, test))
-        scores["copies"].append(score(copied(known, rng), test))
+        for name, rival in rivals.items():
+            scores[name].append(score(rival(known, rng), test))
         scores["geodesic"].append(score(new, test))
     return {name: float(np.mean(values)) for name, values in scores.items()}
 
