@@ -9,8 +9,10 @@ import pytest
 import torch
 
 import wassermix as wm
-from drift.problems import Corners, classes
+from drift.problems import Corners, classes, reference, rng, seen
 from wassermix.core.errors import InputError
+from wassermix.drift.estimators.plan import CarriedLabels
+from wassermix.drift.interval import resampled
 from wassermix.drift.result import DriftResult, read_result, write_result
 
 FAST = {"permutations": 39, "resamples": 20, "points": 5}
@@ -129,3 +131,16 @@ def test_bad_labels_and_settings_are_sentences(monitor: wm.DriftMonitor) -> None
         wm.DriftMonitor(Corners()).check(x)
     with pytest.raises(InputError, match="is not in the model"):
         wm.DriftMonitor(Corners(), layer="none").fit(*classes(20, seed=0))
+
+
+def test_resampling_spreads_as_much_as_fresh_draws_do() -> None:
+    """Over fresh reference and new samples the estimate varies; the resampled spread must say by how much."""
+    estimates, spreads = [], []
+    for seed in range(12):
+        known, looker = reference(160, seed=100 + seed)
+        view = seen(looker, classes(80, seed=500 + seed, spread=1.8)[0])
+        plan = CarriedLabels(relax=0.1).fit(known)
+        blocks = plan.blocks(view)
+        estimates.append(plan.chances_from(blocks, view).mean())
+        spreads.append(resampled(plan, blocks, view, count=40, rng=rng(seed)).std())
+    assert 0.5 < np.mean(spreads) / np.std(estimates, ddof=1) < 2

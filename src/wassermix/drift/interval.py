@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wassermix.drift.estimators.plan import Block, CarriedLabels
-from wassermix.drift.views import Floats, View
+from wassermix.drift.views import Floats, Ints, View
 
 __all__ = ["Interval", "interval_around", "resampled"]
 
@@ -39,30 +39,31 @@ def resampled(
     moves the correction.
     """
     reference = estimator.reference
+    drawn = _counts(len(reference), count, rng)
+    often = _counts(len(new), count, rng)
+    total, mass = np.zeros(count), np.zeros(count)
+    for block in blocks:
+        share = _resampled_shares(block, reference.labels[block.fold], new.predicted[block.rows], drawn)
+        total += (often[:, block.rows] * share).sum(axis=1)
+        mass += often[:, block.rows].sum(axis=1)
     right = (reference.view.predicted == reference.labels).astype(np.float64)
     factor = estimator.correction(len(blocks[0].rows)) / max(reference.accuracy, 1e-12)
-    estimates = np.zeros(count)
-    for number in range(count):
-        drawn = np.bincount(rng.integers(len(reference), size=len(reference)), minlength=len(reference))
-        often = np.bincount(rng.integers(len(new), size=len(new)), minlength=len(new))
-        mean = _agreement(estimator, blocks, new, drawn.astype(float), often=often.astype(float))
-        scaled = factor * float((drawn * right).mean()) if estimator.corrected else 1.0
-        estimates[number] = min(1.0, scaled * mean)
-    return estimates
+    scaled = factor * (drawn @ right) / len(reference) if estimator.corrected else 1.0
+    return np.minimum(1.0, scaled * total / np.maximum(mass, 1e-12))
 
 
-def _agreement(
-    estimator: CarriedLabels, blocks: list[Block], new: View, drawn: Floats, *, often: Floats
-) -> float:
-    total, mass = 0.0, 0.0
-    for block in blocks:
-        agrees = estimator.reference.labels[block.fold][:, None] == new.predicted[block.rows]
-        weights = drawn[block.fold]
-        below = weights @ block.plan
-        share = np.divide(weights @ (block.plan * agrees), below, out=np.zeros_like(below), where=below > 0)
-        total += float(often[block.rows] @ share)
-        mass += float(often[block.rows].sum())
-    return total / max(mass, 1e-12)
+def _counts(size: int, count: int, rng: np.random.Generator) -> Floats:
+    """How often each of ``size`` samples is drawn, in ``count`` resamples: ``(count, size)``."""
+    drawn = rng.integers(size, size=(count, size))
+    return np.stack([np.bincount(one, minlength=size) for one in drawn]).astype(np.float64)
+
+
+def _resampled_shares(block: Block, labels: Ints, predicted: Ints, drawn: Floats) -> Floats:
+    """The share of agreeing mass of each new sample under each resampled reference, ``(count, m)``."""
+    weights = drawn[:, block.fold]
+    below = weights @ block.plan
+    above = weights @ (block.plan * (labels[:, None] == predicted))
+    return np.divide(above, below, out=np.zeros_like(below), where=below > 0)
 
 
 def interval_around(

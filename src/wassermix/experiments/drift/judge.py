@@ -30,7 +30,7 @@ NAMES = (
 )  # fmt: skip
 LABELS, DRAWS, LEAST = 100, 10, 200
 """Labels of the prediction-powered interval, how often it is redrawn, and the fewest samples for it."""
-PERMUTATIONS, RESAMPLES = 99, 30
+PERMUTATIONS, RESAMPLES = 59, 30
 
 
 def judged_cases(looks: Looks) -> list[dict[str, Any]]:
@@ -57,16 +57,21 @@ def _judged(
     case: Case, view: View, labels: Ints, *, reference: Reference, fitted: Mapping[str, Estimator], seed: int
 ) -> dict[str, Any]:
     rng = np.random.default_rng(stream_seed(seed, "drift", "judge", case.kind, case.strength))
-    said, seconds = {}, {}
+    joint = fitted["joint"]
+    assert isinstance(joint, CarriedLabels)
+    said: dict[str, Floats] = {}
+    seconds: dict[str, float] = {}
     for name, estimator in fitted.items():
         began = time.process_time()
-        said[name] = estimator.chances(view)
+        if estimator is joint:  # its plans are needed again below
+            blocks = joint.blocks(view)
+            said[name] = joint.chances_from(blocks, view)
+        else:
+            said[name] = estimator.chances(view)
         seconds[name] = time.process_time() - began
     estimates = {name: float(q.mean()) for name, q in said.items()}
     correct = (view.predicted == labels).astype(np.float64)
-    joint = fitted["joint"]
-    assert isinstance(joint, CarriedLabels)
-    replicates = resampled(joint, joint.blocks(view), view, count=RESAMPLES, rng=rng)
+    replicates = resampled(joint, blocks, view, count=RESAMPLES, rng=rng)
     return {
         "kind": case.kind,
         "strength": case.strength,
