@@ -112,3 +112,16 @@ def test_mistakes_are_sentences(
     given = [new if word == "NEW" else word for word in words]
     assert run(monkeypatch, "drift", trained, *given, "--name", "off") == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_the_page_shows_checks_and_streams(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = table(tmp_path / "shown.csv", 150, seed=1, shift=4.0)
+    assert run(monkeypatch, "drift", trained, "--data", new, *FAST) == 0
+    assert run(monkeypatch, "drift", trained, "--stream", new, "--name", "flow", "--every", 75) in (0, 3)
+    assert run(monkeypatch, "report", trained, "--out", tmp_path / "page.html") == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "Data without labels" in page
+    assert "What moved, the furthest first" in page
+    assert "flow, 2 batches" in page

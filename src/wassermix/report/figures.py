@@ -26,6 +26,7 @@ __all__ = [
     "Curve",
     "certified_curves",
     "curve_of_rows",
+    "drawn_curves",
     "mean_geodesics",
     "pair_matrix",
     "pair_values",
@@ -55,6 +56,17 @@ class Curve:
     stepped: bool = False
     series: int | None = None
     """Which colour; by default the line's place in the figure."""
+
+
+def drawn_curves(curves: Sequence[Curve], x: str, y: str) -> Figure:
+    """Lines of shares over ``x``, each with its interval as a band where it has one."""
+    figure, axes = _one()
+    for number, curve in enumerate(curves):
+        _line(axes, curve, number, marker="o")
+    axes.set_ylim(0, 1.02)
+    _dress(axes, x, y, percent=True)
+    _legend(axes)
+    return figure
 
 
 def curve_of_rows(label: str, rows: Rows, points: int = 200, *, series: int | None = None) -> Curve:

@@ -15,6 +15,7 @@ from typing import Any
 
 from wassermix.core.files import write_text
 from wassermix.report.compare import comparisons
+from wassermix.report.drift import DRIFT, drift_parts
 from wassermix.report.explanations import ATTACKS, CERTIFICATES, GEODESICS, MORPH, TESTS, TRIANGLES
 from wassermix.report.explorer import explorer
 from wassermix.report.figures import training_curves
@@ -115,6 +116,9 @@ def _audit_sections(
 
 
 def _background_sections(runs: Sequence[RunRecord]) -> Iterator[Safe]:
+    drifted = drift_parts(runs)
+    if drifted:
+        yield _section("drift", "Data without labels", _lead(DRIFT), *drifted)
     absent = (f"{run.name} has no metrics.jsonl, so no training curve." for run in runs if not run.metrics)
     yield _section("training", "Training", _training(runs), *_absent(absent))
     yield _section("parameters", "Every parameter", *(_parameters(run) for run in runs))

@@ -39,9 +39,9 @@ def load_run(path: Path, name: str | None = None) -> RunRecord:
             f"run '{path}' is not there; expected a run directory, as `wassermix train` makes, "
             "or a certification log ending in .tsv"
         )
-    if not any((path / part).exists() for part in ("config.yaml", "certify", "attack", "audit")):
+    if not any((path / part).exists() for part in ("config.yaml", "certify", "attack", "audit", "drift")):
         raise InputError(
-            f"'{path}' holds neither config.yaml nor certify/, attack/ or audit/; expected a run directory"
+            f"'{path}' holds no config.yaml, certify/, attack/, audit/ or drift/; expected a run directory"
         )
     config, lines = _config(path / "config.yaml"), _metrics(path / "metrics.jsonl")
     return RunRecord(

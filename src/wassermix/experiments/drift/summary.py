@@ -102,6 +102,7 @@ def _ratio(rows: Rows, name: str) -> dict[str, float]:
         "low": float(np.quantile(ratios, 0.025)),
         "high": float(np.quantile(ratios, 0.975)),
         "difference": float((ours - theirs).mean()),
+        "deviation": float(np.std(ours - theirs, ddof=1)) if len(kinds) > 1 else 0.0,
         "difference_low": float(np.quantile(gaps, 0.025)),
         "difference_high": float(np.quantile(gaps, 0.975)),
     }

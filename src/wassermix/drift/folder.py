@@ -1,0 +1,58 @@
+"""Everything that drift checks and monitors have left in a folder, for pages and tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wassermix.core.errors import InputError
+from wassermix.core.files import read_json
+from wassermix.drift.result import DriftResult, read_result
+from wassermix.drift.stream import BatchLine
+
+__all__ = ["Kept", "Watched", "read_folder"]
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A check, and the pictures along the way where the data are images."""
+
+    name: str
+    result: DriftResult
+    frames: NDArray[np.uint8] | None
+    """``(samples, times, C, H, W)``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """A stream: one line for each batch."""
+
+    name: str
+    lines: tuple[BatchLine, ...]
+
+
+def read_folder(folder: Path) -> tuple[tuple[Kept, ...], tuple[Watched, ...]]:
+    """The finished checks and the streams of a folder, by name; none where there is no folder."""
+    checks, streams = [], []
+    for path in sorted(folder.glob("*.json")):
+        if "last" in read_json(path):
+            lines = path.with_suffix(".jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+            streams.append(Watched(path.stem, tuple(BatchLine.restored(json.loads(line)) for line in lines)))
+        else:
+            checks.append(Kept(path.stem, read_result(path), _frames(path.with_suffix(".npz"))))
+    return tuple(checks), tuple(streams)
+
+
+def _frames(path: Path) -> NDArray[np.uint8] | None:
+    if not path.exists():
+        return None
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            frames: NDArray[np.uint8] = stored["frames"]
+            return frames
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise InputError(f"'{path}' is damaged ({error}); run drift again with --overwrite") from error
