@@ -37,7 +37,7 @@ docs: $(VENV)/.installed
 
 # The web site into site/: pages, gallery and API reference; its tools need no torch.
 site: $(SITE)/.installed
-	$(SITE)/bin/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict
 
 # Wheel and sdist into dist/, checked and used in an empty environment.
 dist:

@@ -9,11 +9,13 @@ import argparse
 import importlib
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
+from gallery import make_gallery
 from matplotlib.figure import Figure
 from recipe import write_recommendation
 
@@ -21,6 +23,8 @@ from wassermix.experiments import study_names, table_names, table_page
 
 ROOT = Path(__file__).parent.parent
 RESULTS, DOCS = ROOT / "results", ROOT / "docs"
+LAYERS_BEGIN = "<!-- layers: made by docs/make.py from tests/layers.py -->"
+LAYERS_END = "<!-- end of layers -->"
 COLOURS = ("#0072b2", "#d55e00")  # blue and vermillion, told apart by colour-blind eyes too
 
 
@@ -35,6 +39,24 @@ def main() -> None:
     draw_studies()
     write_recommendation(RESULTS, DOCS)
     (DOCS / "results.md").write_text(results_page())
+    (DOCS / "architecture.md").write_text(architecture_page())
+    make_gallery()
+
+
+def architecture_page() -> str:
+    """docs/architecture.md with the table of layers that the import test enforces."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from layers import GROUND, LAYERS
+
+    rows = [
+        f"| `{part}` | {purpose} | {', '.join(f'`{name}`' for name in LAYERS if name in below) or '–'} |"
+        for part, (purpose, below) in LAYERS.items()
+    ]
+    table = ["| part | what it is for | imports, beside `" + GROUND + "` |", "|---|---|---|", *rows]
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    before, _, rest = text.partition(LAYERS_BEGIN)
+    _, _, after = rest.partition(LAYERS_END)
+    return f"{before}{LAYERS_BEGIN}\n" + "\n".join(table) + f"\n{LAYERS_END}{after}"
 
 
 def collect(demo: Path) -> None:

@@ -1,0 +1,16 @@
+"""Evidence: a bundle that another person can check without trusting the one who made it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wassermix.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from wassermix.evidence.bundle import write_evidence
+    from wassermix.evidence.check import BundleCheck, check_bundle, is_bundle
+    from wassermix.evidence.samples import SampleFile
+
+__all__ = ["BundleCheck", "SampleFile", "check_bundle", "is_bundle", "write_evidence"]
+
+__getattr__ = lazy_names(__name__)
