@@ -76,7 +76,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """The most probable class of each row ``(n,)``."""
-        found: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        found: npt.NDArray[Any] = self.classes_[best]
         return found
 
     def predict_proba(self, X: npt.ArrayLike) -> Floats:
