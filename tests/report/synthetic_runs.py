@@ -83,7 +83,7 @@ def write_certified(
     predict = np.where(correct, label, (label + 1) % 10)
     header = "idx\tlabel\tpredict\tradius\tcorrect\ttime\tdraws\thits\tmode"
     rows = [
-        f"{20 * i}\t{label[i]}\t{predict[i]}\t{float(radius[i])!r}\t{int(correct[i])}\t0\t1000\t900\t{mode}"
+        f"{20 * i}\t{label[i]}\t{predict[i]}\t{float(radius[i])!r}\t{int(correct[i])}\t0\t100000\t90000\t{mode}"
         for i in range(images)
     ]
     folder = path / "certify"
@@ -95,7 +95,7 @@ def write_certified(
         "mode": mode,
         "sigma": 0.25,
         "n0": 100,
-        "n": 1000,
+        "n": 100_000,
         "alpha": 0.001,
         "images": images,
         "every": 20,

@@ -22,10 +22,9 @@ from wassermix.report.vector import inline_svg
 
 
 def test_certified_curve_is_the_share_of_radii_beyond(two_runs: list[Path]) -> None:
-    rows = load_run(two_runs[0]).certified[0].rows
-    assert rows is not None
+    rows = load_run(two_runs[0]).certified[0]
     curve = curve_of_rows("run", rows)
-    expected = [np.mean((rows.radius >= r) & rows.correct) for r in curve.x]
+    expected = [np.mean((rows.radius >= r) & rows.result.correct.numpy()) for r in curve.x]
     np.testing.assert_allclose(curve.y, expected)
     assert (np.diff(curve.y) <= 0).all()
     assert ((curve.low <= curve.y) & (curve.y <= curve.high)).all()

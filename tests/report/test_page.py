@@ -62,7 +62,7 @@ def test_paired_tests_count_discordant_images(page: Page, two_runs: list[Path]) 
     shown = {row[0]: dict(zip(head, row)) for row in rows}
     pairs = {"accuracy under PGD ℓ∞ ε=8/255 20 steps 2 restarts": [robust(run) for run in two_runs]}
     for radius in RADII:
-        name = f"certified at radius {radius:g} fixed mode, n0 100, n 1,000, alpha 0.001"
+        name = f"certified at radius {radius:g} fixed mode, n0 100, n 100,000, alpha 0.001"
         pairs[name] = [certified(run, radius) for run in two_runs]
     for name, (first, second) in pairs.items():
         only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())

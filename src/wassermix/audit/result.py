@@ -81,10 +81,33 @@ class Frames:
     def read(cls, path: Path) -> Frames:
         """Read what :meth:`write` wrote."""
         try:
-            with np.load(path) as file:
-                return cls(file["frames"], file["pairs"], file["t"])
-        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            with np.load(path, allow_pickle=False) as file:
+                images, pairs, t = file["frames"], file["pairs"], file["t"]
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise InputError(f"'{path}' holds no pictures of an audit ({error}); audit again") from error
+        if images.dtype != np.uint8 or images.ndim != 6 or pairs.shape != (len(images), 2):
+            raise InputError(
+                f"'{path}': frames are {images.dtype} of shape {images.shape}; expected uint8 of shape "
+                "(pairs, samples, times, channels, height, width); audit again"
+            )
+        return cls(images, pairs, t)
+
+
+def _known(pair: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored curve's own fields, with classes as numbers; earlier versions lack some."""
+    defaults = {"total_variation_loss": 0.0, "worst_t": 0.0, "flip_t": None, "images": 0}
+    names = PairCurve.__dataclass_fields__
+    stored = {**defaults, **{key: value for key, value in pair.items() if key in names}}
+    return {**stored, "source": int(stored["source"]), "target": int(stored["target"])}
+
+
+def _whole(pair: PairCurve, place: int) -> PairCurve:
+    """Refuse a curve with holes, naming it."""
+    for key in ALONG:
+        values = getattr(pair, key)
+        if len(values) != len(pair.t) or not all(isinstance(v, int | float) for v in values):
+            raise ValueError(f"pairs[{place}]: '{key}' is not {len(pair.t)} numbers")
+    return pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +185,11 @@ class PerformanceGeodesic(_Audit):
         about = {key: value for key, value in record.items() if key not in own}
         pictures = None if path is None else path.with_suffix(".npz")
         frames = Frames.read(pictures) if pictures is not None and pictures.exists() else None
-        pairs = [PairCurve(**pair) for pair in record["pairs"]]
+        pairs = [_whole(PairCurve(**_known(pair)), place) for place, pair in enumerate(record["pairs"])]
+        if frames is not None and not {tuple(p) for p in frames.pairs.tolist()} <= {
+            (pair.source, pair.target) for pair in pairs
+        }:
+            raise ValueError("its pictures are of other pairs")
         return cls(pairs, dict(record["parameters"]), about, frames)
 
     def writers(self) -> dict[str, Callable[[Path], object]]:

@@ -100,7 +100,7 @@ class Certificates:
             radius=_numbers(table, columns, "radius", torch.float64),
             correct=_numbers(table, columns, "correct").bool(),
             seconds=_seconds(columns.get("time")),
-            settings=None if record is None else CertifySettings.from_dict(record),
+            settings=None if record is None else _settings(beside, record),
             about=record or {},
             **numbers,
         )
@@ -156,6 +156,14 @@ class Certificates:
         if self.settings is None:
             return True
         return not RULES.is_own(self.settings.mode) and not rule_for(self.settings).rounds_down
+
+    @property
+    def reach(self) -> float:
+        """The radius beyond which not even flawless draws prove anything; infinite where it is not known."""
+        if self.settings is None or RULES.is_own(self.settings.mode):
+            return float("inf")
+        budget = np.asarray(rule_for(self.settings).looks[-1])
+        return float(np.nan_to_num(rule_for(self.settings).radius(budget, budget)))
 
     @property
     def protocol(self) -> tuple[tuple[str, Any], ...]:
@@ -241,6 +249,13 @@ def _numbers(
         return torch.tensor([float(cell) for cell in columns[name]], dtype=torch.float64).to(dtype)
     except ValueError as error:
         raise InputError(f"'{path}': column {name} holds something that is not a number ({error})") from error
+
+
+def _settings(path: Path, record: Mapping[str, Any]) -> CertifySettings:
+    try:
+        return CertifySettings.from_dict(record)
+    except InputError as error:
+        raise InputError(f"'{path}': {error}") from error
 
 
 def _seconds(cells: Sequence[str] | None) -> Tensor | None:

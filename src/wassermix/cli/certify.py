@@ -66,8 +66,11 @@ def _print(certificates: Certificates) -> None:
         title += f", in {summary['precision']}: another classifier than in float32"
     table = Table("radius", "certified", "95% interval", title=title, title_justify="left")
     for row in certificates.certified_accuracy():
-        table.add_row(f"{row.radius:g}", f"{row.accuracy:.1%}", f"{row.low:.1%} to {row.high:.1%}")
+        cells = (f"{row.accuracy:.1%}", f"{row.low:.1%} to {row.high:.1%}")
+        table.add_row(f"{row.radius:g}", *(cells if row.radius <= certificates.reach else ("-", "-")))
     console.print(table)
+    if certificates.reach < max(certificates.settings.radii if certificates.settings else (0.0,)):
+        say(f"-: no radius above {certificates.reach:.2f} can be proved with so many draws for any image")
     if summary["acr"] is not None:
         say(f"average certified radius {summary['acr']:.3f} (comparable at equal mode, n and alpha only)")
     if summary["p_a"]:

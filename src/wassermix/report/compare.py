@@ -18,13 +18,6 @@ __all__ = ["Comparison", "attack_groups", "cautions", "certified_groups", "compa
 
 Protocol = tuple[tuple[str, Any], ...]
 E = TypeVar("E", Attacked, CertifiedSet)
-ATTACK_WORDS = {
-    "pgd": "PGD",
-    "fgsm": "FGSM",
-    "autoattack": "AutoAttack",
-    "smoothed": "smoothed PGD",
-    "geodesic": "the geodesic attack",
-}
 ALL_PAIRS_UP_TO = 3
 """With more runs than this, each is compared with the first only: all pairs would drown the reader."""
 
@@ -89,29 +82,13 @@ def crossings(group: list[tuple[RunRecord, CertifiedSet]]) -> list[str]:
     """A sentence for each two runs of which one leads in average radius, the other in images kept at all."""
     found = []
     for (first, a), (second, b) in _duels(group):
-        if a.acr is None or b.acr is None or a.rows is None or b.rows is None:
+        if a.acr is None or b.acr is None:
             continue
-        shared = _shared(a.rows.index, b.rows.index, a.rows.label, b.rows.label)
+        shared = _shared(a.index, b.index, a.label, b.label)
         if shared is not None:
-            flags = (a.rows.certified(0.0)[shared[0]], b.rows.certified(0.0)[shared[1]])
+            flags = (a.certified(0.0)[shared[0]], b.certified(0.0)[shared[1]])
             found.append(crossing((first.name, second.name), (a.acr, b.acr), flags, p=0.5))
     return [sentence for sentence in found if sentence is not None]
-
-
-def attack_name(attack: Attacked) -> str:
-    """An attack with its norm, radius, steps and restarts in a few words."""
-    get = attack.parameters.get
-    kind = str(get("attack") or attack.name)
-    parts = [ATTACK_WORDS.get(kind, kind), {"linf": "ℓ∞", "l2": "ℓ2"}.get(str(get("norm")), "")]
-    if get("eps") is not None:
-        parts.append(f"ε={_eps(get('eps'))}")
-    if get("t_max") is not None:
-        parts.append(f"t ≤ {float(get('t_max') or 0):g}")
-    if get("steps") is not None:
-        parts.append("1 step" if get("steps") == 1 else f"{get('steps')} steps")
-    if (get("restarts") or 1) != 1:
-        parts.append(f"{get('restarts')} restarts")
-    return " ".join(part for part in parts if part)
 
 
 def protocol_name(item: CertifiedSet) -> str:
@@ -123,15 +100,6 @@ def protocol_name(item: CertifiedSet) -> str:
     level = [f"alpha {get('alpha'):g}"] if isinstance(get("alpha"), float) else []
     width = [f"tolerance {get('tolerance'):g}"] if get("mode") == "tolerance" else []
     return ", ".join([f"{get('mode')} mode", *draws, *level, *width])
-
-
-def _eps(eps: Any) -> str:
-    value = float(eps) if isinstance(eps, int | float) else None
-    if value is None:
-        return str(eps)
-    steps = value * 255
-    whole = abs(steps - round(steps)) < 1e-6 and 0 < round(steps) < 64
-    return f"{round(steps)}/255" if whole else f"{value:g}"
 
 
 def _model(run: RunRecord) -> str:
@@ -167,16 +135,11 @@ def _attack_tests(
     first: tuple[RunRecord, Attacked], second: tuple[RunRecord, Attacked]
 ) -> Iterator[Comparison]:
     (run_a, a), (run_b, b) = first, second
-    if a.index is None or b.index is None or a.label is None or b.label is None:
-        return
     shared = _shared(a.index, b.index, a.label, b.label)
     clean = "clean accuracy of the smoothed classifier" if a.smoothed else "clean accuracy"
-    flags = (
-        (clean, a.clean_correct, b.clean_correct),
-        (f"accuracy under {attack_name(a)}", a.robust_correct, b.robust_correct),
-    )
-    for measure, ours, theirs in flags:
-        if shared is not None and ours is not None and theirs is not None:
+    measures = (clean, f"accuracy under {a.title}")
+    for measure, ours, theirs in zip(measures, a.flags(), b.flags()):
+        if shared is not None:
             result = compare_paired(ours[shared[0]], theirs[shared[1]])
             yield Comparison(measure, "", run_a.name, run_b.name, result)
 
@@ -185,12 +148,10 @@ def _certified_tests(
     first: tuple[RunRecord, CertifiedSet], second: tuple[RunRecord, CertifiedSet]
 ) -> Iterator[Comparison]:
     (run_a, a), (run_b, b) = first, second
-    if a.rows is None or b.rows is None:
-        return
-    shared = _shared(a.rows.index, b.rows.index, a.rows.label, b.rows.label)
+    shared = _shared(a.index, b.index, a.label, b.label)
     for radius in a.table:
         if shared is not None and radius in b.table:
-            result = compare_paired(a.rows.certified(radius)[shared[0]], b.rows.certified(radius)[shared[1]])
+            result = compare_paired(a.certified(radius)[shared[0]], b.certified(radius)[shared[1]])
             measure = f"certified at radius {radius:g}"
             yield Comparison(measure, protocol_name(a), run_a.name, run_b.name, result)
 

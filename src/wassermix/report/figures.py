@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from wassermix.core.intervals import share_of
-from wassermix.report.records import Audited, Floats, PairCurve, Rows, Triangle
+from wassermix.report.records import Audited, CertifiedSet, Floats, PairCurve, Triangle
 
 __all__ = [
     "Curve",
@@ -69,13 +69,13 @@ def drawn_curves(curves: Sequence[Curve], x: str, y: str) -> Figure:
     return figure
 
 
-def curve_of_rows(label: str, rows: Rows, points: int = 200, *, series: int | None = None) -> Curve:
+def curve_of_rows(label: str, rows: CertifiedSet, points: int = 200, *, series: int | None = None) -> Curve:
     """Certified accuracy over the radius, from a log, with 95% intervals."""
     radii = np.linspace(0, max(float(rows.radius.max()), 1e-6) * 1.02, points)
     counts = [int(rows.certified(radius).sum()) for radius in radii]
-    shares = {count: share_of(count, len(rows)) for count in set(counts)}
+    shares = {count: share_of(count, rows.images) for count in set(counts)}
     low, high = np.array([(shares[count].low, shares[count].high) for count in counts]).T
-    return Curve(label, radii, np.array(counts) / len(rows), low, high, stepped=True, series=series)
+    return Curve(label, radii, np.array(counts) / rows.images, low, high, stepped=True, series=series)
 
 
 def certified_curves(curves: Sequence[Curve]) -> Figure:

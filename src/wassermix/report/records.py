@@ -1,127 +1,157 @@
-"""What a report knows about a run: plain records of its configuration, training and evaluations."""
+"""What a page shows of a run: views of its results, in the arrays and words that tables and figures use."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wassermix.certify.rule import protocol_of
+from wassermix.attacks.result import AttackResult, Check
+from wassermix.audit.result import ALONG, PerformanceGeodesic, PerformanceSimplex
+from wassermix.audit.result import PairCurve as AuditedPair
+from wassermix.certify.result import Certificates
 from wassermix.core.intervals import Share, share_of
 
-__all__ = ["Attacked", "Audited", "CertifiedSet", "Check", "PairCurve", "Rows", "RunRecord"]
+__all__ = ["Attacked", "Audited", "CertifiedSet", "PairCurve", "RunRecord", "Triangle"]
 
 Floats = NDArray[np.float64]
-ATTACK_KEYS = (
-    "attack",
-    "norm",
-    "eps",
-    "steps",
-    "step_size",
-    "restarts",
-    "random_start",
-    "loss",
-    "box_first",
-    "sigma",
-    "noises",
-    "votes",
-    "queries",
-    "t_max",
-    "times",
-    "targets",
-    "pair_size",
-    "entropy",
-)
-"""What an attack's number depends on, beside the model, the images and the seed."""
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """A certification log: one entry an image, in the log's order."""
-
-    index: NDArray[np.int64]
-    label: NDArray[np.int64]
-    radius: Floats
-    correct: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    def certified(self, radius: float) -> NDArray[np.bool_]:
-        """Which images are classified rightly with a certified radius of at least ``radius``."""
-        return self.correct & (self.radius >= radius)
-
-    def share(self, radius: float) -> Share:
-        """Certified accuracy at ``radius``."""
-        return share_of(int(self.certified(radius).sum()), len(self))
+LOG_STEP = 0.25
+"""Radii at which a log that does not tell its own is shown."""
 
 
 @dataclass(frozen=True, eq=False)
 class CertifiedSet:
-    """One certification of a run: its parameters, its table and, where stored, its rows.
-
-    ``sureness`` is the share of images whose label has probability at least p under noise, by p.
-    """
+    """One certification of a run: every number is counted from its rows."""
 
     name: str
-    parameters: Mapping[str, Any]
-    table: Mapping[float, Share]
-    acr: float | None
-    rows: Rows | None
-    sureness: Mapping[float, Share] = field(default_factory=dict)
+    result: Certificates
+
+    @property
+    def radii(self) -> tuple[float, ...]:
+        """The radii of its table; a log that does not tell is shown at steps."""
+        if self.result.settings is not None:
+            return self.result.settings.radii
+        largest = max(float(self.result.radius.max()), LOG_STEP)
+        return tuple(np.arange(0, largest + 1e-9, LOG_STEP).tolist())
+
+    @cached_property
+    def table(self) -> dict[float, Share]:
+        """Certified accuracy at each radius that its draws could prove at all."""
+        rows = self.result.certified_accuracy([r for r in self.radii if r <= self.result.reach])
+        return {row.radius: share_of(row.count, row.images) for row in rows}
+
+    @cached_property
+    def sureness(self) -> dict[float, Share]:
+        """The share of images whose label has probability at least p under noise, by p."""
+        stored = self.result.about.get("p_a") or ()
+        return {row["p"]: Share(row["share"], row["low"], row["high"], self.images) for row in stored}
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What the numbers depend on; a log of others tells only its name."""
+        if self.result.settings is None:
+            return {"log": f"{self.name}.tsv"}
+        results = ("certified", "acr", "p_a", "note", "parameters", "statement")
+        return {key: value for key, value in self.result.about.items() if key not in results}
 
     @property
     def protocol(self) -> tuple[tuple[str, Any], ...]:
         """What must agree before two tables may stand side by side."""
-        return protocol_of(self.parameters)
+        return self.result.protocol
 
     @property
-    def mode(self) -> object:
-        """The certifier's mode; None for a log that does not tell."""
-        return self.parameters.get("mode")
+    def acr(self) -> float | None:
+        """The average certified radius, where radii may be averaged."""
+        return self.result.acr if self.result.has_acr else None
 
     @property
     def images(self) -> int:
         """How many images were certified."""
-        return next(iter(self.table.values())).images if self.table else 0
+        return len(self.result)
 
+    @property
+    def index(self) -> NDArray[np.int64]:
+        """Which images."""
+        return self.result.index.numpy()
 
-@dataclass(frozen=True)
-class Check:
-    """A sanity check of an attack: what it looked at, whether it passed, and what it says."""
+    @property
+    def label(self) -> NDArray[np.int64]:
+        """Their classes."""
+        assert self.result.label is not None, "a log read from a file has its label column"
+        return self.result.label.numpy()
 
-    name: str
-    passed: bool
-    message: str
+    @property
+    def radius(self) -> Floats:
+        """What is proved for each."""
+        return self.result.radius.numpy()
+
+    def certified(self, radius: float) -> NDArray[np.bool_]:
+        """Whether each image is right with at least this radius."""
+        assert self.result.correct is not None, "a log read from a file has its correct column"
+        found: NDArray[np.bool_] = self.result.correct.numpy() & (self.radius >= radius)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class Attacked:
-    """One attack on a run: parameters, clean and robust accuracy, and flags an image."""
+    """One attack on a run."""
 
     name: str
-    parameters: Mapping[str, Any]
-    clean: Share
-    robust: Share
-    checks: tuple[Check, ...]
-    index: NDArray[np.int64] | None
-    label: NDArray[np.int64] | None
-    clean_correct: NDArray[np.bool_] | None
-    robust_correct: NDArray[np.bool_] | None
+    result: AttackResult
+
+    @property
+    def title(self) -> str:
+        """The attack in a few words."""
+        return self.result.title
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What the number depends on."""
+        return {key: value for key, value in self.result.parameters.items() if key != "note"}
 
     @property
     def protocol(self) -> tuple[tuple[str, Any], ...]:
-        """The attack's own parameters: two runs compare only where all of them agree."""
-        return tuple((key, self.parameters.get(key)) for key in ATTACK_KEYS)
+        """What must agree before two numbers may stand side by side."""
+        return self.result.identity
+
+    @property
+    def clean(self) -> Share:
+        """Accuracy without the attack."""
+        return self.result.clean
+
+    @property
+    def robust(self) -> Share:
+        """Accuracy under it."""
+        return self.result.robust
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Reasons to believe the number, or not to."""
+        return self.result.checks
 
     @property
     def smoothed(self) -> bool:
         """Whether the attacked classifier was the smoothed one, which votes under noise."""
-        return "votes" in self.parameters
+        return "votes" in self.result.parameters
+
+    @property
+    def index(self) -> NDArray[np.int64]:
+        """Which images."""
+        return self.result.index.numpy()
+
+    @property
+    def label(self) -> NDArray[np.int64]:
+        """Their classes."""
+        return self.result.label.numpy()
+
+    def flags(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which images are right without and under the attack."""
+        return self.result.clean_correct.numpy(), self.result.robust_correct.numpy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +160,7 @@ class PairCurve:
 
     source: str
     target: str
+    numbers: tuple[int, int]
     t: Floats
     loss: Floats
     kl: Floats
@@ -138,7 +169,6 @@ class PairCurve:
     as_target: Floats
     as_other: Floats
     total_variation: float
-    worst_t: float | None
     flip_t: float | None
 
     @property
@@ -152,12 +182,44 @@ class Audited:
     """One audit of a run: the curves of all pairs and, where stored, pictures along each geodesic."""
 
     name: str
-    parameters: Mapping[str, Any]
-    pairs: tuple[PairCurve, ...]
-    pictures: Mapping[int, NDArray[np.uint8]]
-    """Position among ``pairs`` -> pictures ``(samples, times, C, H, W)``; not every pair has them."""
-    times: Floats
-    """The times of the pictures."""
+    result: PerformanceGeodesic
+
+    @cached_property
+    def pairs(self) -> tuple[PairCurve, ...]:
+        """The curves, with classes in words where the audit knows them."""
+        return tuple(_curve(self.result, pair) for pair in self.result.pairs)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What the curves depend on."""
+        about = {key: value for key, value in self.result.about.items() if key != "note"}
+        return {**about, **self.result.parameters}
+
+    @property
+    def times(self) -> Floats:
+        """The times of the pictures."""
+        return np.zeros(0) if self.result.frames is None else self.result.frames.t.astype(np.float64)
+
+    @cached_property
+    def pictures(self) -> dict[int, NDArray[np.uint8]]:
+        """Position among ``pairs`` -> pictures ``(samples, times, C, H, W)``; not every pair has them."""
+        if self.result.frames is None:
+            return {}
+        places = {pair.numbers: place for place, pair in enumerate(self.pairs)}
+        ends = [(int(a), int(b)) for a, b in self.result.frames.pairs]
+        return {places[end]: part for end, part in zip(ends, self.result.frames.images)}
+
+
+def _curve(audit: PerformanceGeodesic, pair: AuditedPair) -> PairCurve:
+    along = {key: np.asarray(getattr(pair, key), dtype=np.float64) for key in ("t", *ALONG)}
+    return PairCurve(
+        source=audit.class_name(pair.source),
+        target=audit.class_name(pair.target),
+        numbers=(pair.source, pair.target),
+        total_variation=pair.total_variation,
+        flip_t=pair.flip_t,
+        **along,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,11 +227,28 @@ class Triangle:
     """A model between three classes at once."""
 
     name: str
-    parameters: Mapping[str, Any]
-    classes: tuple[str, ...]
-    weights: NDArray[np.float64]
-    """``(n, 3)``: how much of each class."""
-    kl: Floats
+    result: PerformanceSimplex
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What the surface depends on."""
+        about = {key: value for key, value in self.result.about.items() if key != "note"}
+        return {**about, **self.result.parameters}
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The three classes in words."""
+        return tuple(self.result.class_name(number) for number in self.result.classes)
+
+    @property
+    def weights(self) -> Floats:
+        """``(n, 3)``: how much of each class."""
+        return np.asarray(self.result.weights, dtype=np.float64)
+
+    @property
+    def kl(self) -> Floats:
+        """The KL at each of them."""
+        return np.asarray(self.result.kl, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

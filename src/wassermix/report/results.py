@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from wassermix.certify.bounds import certified_radius, false_certificates
+from wassermix.certify.bounds import false_certificates
 from wassermix.core.intervals import Share
 from wassermix.report.compare import (
     Comparison,
     attack_groups,
-    attack_name,
     cautions,
     certified_groups,
     crossings,
@@ -70,7 +68,7 @@ def overview_section(runs: Sequence[RunRecord]) -> Safe:
 
 def _attack_columns(runs: Sequence[RunRecord]) -> Iterator[tuple[str, dict[str, Share]]]:
     for group in attack_groups(runs).values():
-        yield f"under {attack_name(group[0][1])}", {run.name: item.robust for run, item in group}
+        yield f"under {group[0][1].title}", {run.name: item.robust for run, item in group}
 
 
 def _certified_columns(runs: Sequence[RunRecord]) -> Iterator[tuple[str, dict[str, Share]]]:
@@ -149,7 +147,7 @@ def _training_notes(runs: Sequence[RunRecord]) -> Iterator[Safe]:
 
 
 def _attack_table(runs: Sequence[RunRecord], group: list[tuple[RunRecord, Attacked]]) -> Safe:
-    name = attack_name(group[0][1])
+    name = group[0][1].title
     rows = []
     for run, attack in group:
         fall = f"{100 * (attack.clean.accuracy - attack.robust.accuracy):.1f}"
@@ -206,7 +204,7 @@ def _certified_block(runs: Sequence[RunRecord], group: Group) -> Safe:
 
 
 def _certified_table(runs: Sequence[RunRecord], group: Group, protocol: str) -> Safe:
-    radii = sorted({radius for _, item in group for radius in item.table})
+    radii = sorted({radius for _, item in group for radius in item.radii})
     with_acr = any(item.acr is not None for _, item in group)
     rows = []
     for run, item in group:
@@ -251,12 +249,7 @@ def _draws(item: CertifiedSet) -> str:
 
 
 def _curve(label: str, item: CertifiedSet, series: int) -> Curve:
-    if item.rows is not None:
-        return curve_of_rows(label, item.rows, series=series)
-    points = sorted(item.table.items())
-    values = np.array([(r, s.accuracy, s.low, s.high) for r, s in points]).T
-    radii, accuracy, low, high = values
-    return Curve(label, radii, accuracy, low, high, series=series)
+    return curve_of_rows(label, item, series=series)
 
 
 def _set_statement(run: RunRecord, item: CertifiedSet) -> Safe:
@@ -284,13 +277,11 @@ def _set_statement(run: RunRecord, item: CertifiedSet) -> Safe:
 
 
 def _reach(item: CertifiedSet) -> str:
-    """The radius beyond which not even n flawless draws prove anything: sigma * Phi^-1(alpha^(1/n))."""
-    values = [item.parameters.get(key) for key in ("sigma", "alpha", "n")]
-    if item.mode != "fixed" or not all(isinstance(value, int | float) for value in values):
+    """The radius beyond which not even flawless draws prove anything."""
+    settings, reach = item.result.settings, item.result.reach
+    if settings is None or not 0 < reach < math.inf or reach >= max(item.radii):
         return ""
-    sigma, alpha, n = (float(str(value)) for value in values)
-    reach = float(certified_radius(alpha ** (1 / n), sigma))
-    return f"With {n:,.0f} draws no radius above {reach:.2f} can be proved for any image."
+    return f"With {settings.n:,} draws no radius above {reach:.2f} can be proved for any image."
 
 
 def _spacing(item: CertifiedSet) -> str:

@@ -13,7 +13,6 @@ from wassermix.core.intervals import Share
 from wassermix.report.compare import (
     Comparison,
     attack_groups,
-    attack_name,
     certified_groups,
     comparisons,
     crossings,
@@ -70,7 +69,7 @@ def _attack_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
         yield Row(["clean accuracy", *(_cell(run.clean) for run in runs)], "clean accuracy")
     for group in attack_groups(runs).values():
         found = {run.name: attack.robust for run, attack in group}
-        name = f"accuracy under {attack_name(group[0][1])}"
+        name = f"accuracy under {group[0][1].title}"
         yield Row([name, *(_cell(found.get(run.name)) for run in runs)], name)
 
 
@@ -79,7 +78,7 @@ def _certified_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
         tables = {run.name: item for run, item in reversed(group)}
         protocol = protocol_name(group[0][1])
         yield Row([f"certified ({protocol})", *("" for _ in runs)])
-        for radius in sorted({radius for item in tables.values() for radius in item.table}):
+        for radius in sorted({radius for item in tables.values() for radius in item.radii}):
             cells = [tables[run.name].table.get(radius) if run.name in tables else None for run in runs]
             yield Row(
                 [f"  at radius {radius:g}", *map(_cell, cells)], f"certified at radius {radius:g}", protocol
