@@ -82,8 +82,9 @@ def write_certified(
     label = np.arange(images) % 10
     predict = np.where(correct, label, (label + 1) % 10)
     header = "idx\tlabel\tpredict\tradius\tcorrect\ttime\tdraws\thits\tmode"
+    counts = "100000\t90000"
     rows = [
-        f"{20 * i}\t{label[i]}\t{predict[i]}\t{float(radius[i])!r}\t{int(correct[i])}\t0\t100000\t90000\t{mode}"
+        f"{20 * i}\t{label[i]}\t{predict[i]}\t{float(radius[i])!r}\t{int(correct[i])}\t0\t{counts}\t{mode}"
         for i in range(images)
     ]
     folder = path / "certify"
