@@ -91,8 +91,20 @@ def test_set_statement_bounds_false_certificates(page: Page) -> None:
     assert "200 images at alpha 0.001: at most 0.2 false certificates are expected" in page.text
     assert stats.binom.cdf(1, 200, 0.001) >= 0.95 > stats.binom.cdf(0, 200, 0.001)
     assert "with 95% confidence no more than 1." in page.text
+
+
+def test_a_radius_that_the_draws_cannot_prove_is_a_dash_and_no_zero(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", images=40)
+    (path,) = (run / "certify").glob("*.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"n": 1000}))
+    write_report([run], tmp_path / "page.html")
+    page = Page((tmp_path / "page.html").read_text())
     reach = 0.25 * stats.norm.ppf(stats.beta.ppf(0.001, 1000, 1))  # Clopper-Pearson for 1000 hits of 1000
+    assert 0.5 < reach < 0.75
     assert f"no radius above {reach:.2f} can be proved" in page.text
+    head, row = page.table("Certified accuracy in per cent", "fixed mode")
+    assert row[head.index("r = 0.75")] == "–"
+    assert row[head.index("r = 0.5")] != "–"
 
 
 def test_every_parameter_is_on_the_page(page: Page, two_runs: list[Path]) -> None:

@@ -81,7 +81,7 @@ class Frames:
     def read(cls, path: Path) -> Frames:
         """Read what :meth:`write` wrote."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 images, pairs, t = file["frames"], file["pairs"], file["t"]
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise InputError(f"'{path}' holds no pictures of an audit ({error}); audit again") from error

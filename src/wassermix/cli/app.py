@@ -44,6 +44,7 @@ app = typer.Typer(
     epilog="--debug shows the traceback of an error. Exit codes: 0 done, 1 failed, 2 bad input, 3 alarm.",
 )
 
+SplitName = Annotated[str, typer.Option("--split", help="test, or holdout for choosing settings")]
 Run = Annotated[Path, typer.Argument(help="a run directory, as `wassermix train` writes it")]
 Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as epochs=20 augment.ratio=2")]
 Resume = Annotated[bool, typer.Option("--resume", help="go on where an interrupted call stopped")]
@@ -224,6 +225,19 @@ def report(
 
 
 @app.command()
+def evidence(
+    run: Run,
+    out: Annotated[Path, typer.Option(help="the folder or .zip file to write")] = Path("evidence"),
+    split: SplitName = "test",
+    trust: Annotated[bool, typer.Option("--trust", help="import what the run's config names")] = False,
+) -> None:
+    """A bundle that another person can check: model, results, judged samples, page and a manifest."""
+    from wassermix.cli.evidence import run_evidence
+
+    run_evidence(run, out, split=split, trust=trust)
+
+
+@app.command()
 def reproduce(
     table: Annotated[
         str | None,
@@ -249,6 +263,16 @@ def methods() -> None:
     from wassermix.cli.methods import run_methods
 
     run_methods()
+
+
+@app.command()
+def recipes(
+    name: Annotated[str | None, typer.Argument(help="print this one; without it, lists all")] = None,
+) -> None:
+    """The shipped trainings by name; with a name, what is in it."""
+    from wassermix.cli.recipes import run_recipes
+
+    run_recipes(name)
 
 
 @app.command()

@@ -19,6 +19,8 @@ class TargetOptions:
     )
     weights: Path | None = setting(None, "safetensors weights for a --model factory")
     data: str | None = setting(None, "the data for --model: a name or a path")
+    mean: tuple[float, ...] = setting((), "for --model: what its own normalisation subtracts, per channel")
+    std: tuple[float, ...] = setting((), "for --model: what its own normalisation divides by, per channel")
     split: str = setting("test", "test, or holdout for choosing settings")
     trust: bool = setting(
         False, "import the package.module:object that the run's config names; model files are programs too",

@@ -10,6 +10,7 @@ from wassermix.core.errors import InputError
 from wassermix.core.samples import evenly_spaced
 from wassermix.engine.ensemble import save_ensemble
 from wassermix.engine.target import Target, foreign_target, run_target
+from wassermix.models.sanity import model_warnings
 
 __all__ = ["Target", "as_one", "load_target", "sample_indices"]
 
@@ -20,6 +21,8 @@ def load_target(
     model: str | None = None,
     weights: Path | None = None,
     data: str | None = None,
+    mean: tuple[float, ...] = (),
+    std: tuple[float, ...] = (),
     split: str = "test",
     last: bool = False,
     trust: bool = False,
@@ -31,9 +34,18 @@ def load_target(
     """
     with counted("downloading") as downloading:
         if model is not None:
-            return foreign_target(
-                run, model, data=data, weights=weights, split=split, downloading=downloading
+            foreign = foreign_target(
+                run,
+                model,
+                data=data,
+                weights=weights,
+                mean=mean,
+                std=std,
+                split=split,
+                downloading=downloading,
             )
+            _warn(foreign)
+            return foreign
         target = run_target(run, split=split, last=last, trust=trust, downloading=downloading)
     if target.trained < 1:
         say(
@@ -41,6 +53,13 @@ def load_target(
             "`wassermix train ... --resume` finishes it"
         )
     return target
+
+
+def _warn(target: Target) -> None:
+    """Say what seems wrong between a model of others and the data, before hours are spent on it."""
+    mean, std = target.data.statistics()
+    for sentence in model_warnings(target.model, target.split, mean=mean, std=std):
+        say(f"note: {sentence}")
 
 
 def as_one(runs: Sequence[Path], *, consensus: int = 0, overwrite: bool = False) -> Path:

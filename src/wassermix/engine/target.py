@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from torch import nn
+
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.data import Dataset, Split, load_data
 from wassermix.data.load import own_units
 from wassermix.engine.build import load_dataset, make_model
 from wassermix.engine.rundir import RunDir
+from wassermix.models.normalize import Normalize
 
 __all__ = ["Target", "foreign_target", "run_target"]
 
@@ -86,16 +89,24 @@ def foreign_target(
     *,
     data: str | None,
     weights: Path | None = None,
+    mean: tuple[float, ...] = (),
+    std: tuple[float, ...] = (),
     split: str = "test",
     downloading: Progress | None = None,
 ) -> Target:
-    """A model and data of the user's own; the results go to the folder ``out``, which need not be a run."""
+    """A model and data of the user's own; the results go to the folder ``out``, which need not be a run.
+
+    ``mean`` and ``std`` are a normalisation that the model expects outside: it becomes its first layer.
+    """
     from wassermix.models.foreign import load_foreign_model
 
     if data is None:
         raise InputError("--model needs --data: a data set's name, an .npz, a .csv or an image folder")
     loaded = load_data(data, progress=downloading, **own_units(data))
     foreign = load_foreign_model(model, weights=weights, shape=loaded.shape, num_classes=loaded.num_classes)
+    if mean or std:
+        first = Normalize(loaded.shape, mean or None, std or None)
+        foreign = nn.Sequential(first, foreign)
     return Target(out, foreign, loaded, find_split(loaded, split), split, None)
 
 
