@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from report.synthetic_runs import write_run
 from wassermix.core.intervals import holm
 from wassermix.report import load_runs
 from wassermix.report.compare import cautions, certified_groups, comparisons, crossings
+from wassermix.report.records import CertifiedSet
 
 
 def test_holm_matches_the_definition_on_a_worked_example() -> None:
@@ -80,11 +82,15 @@ def test_many_runs_are_compared_with_the_first(tmp_path: Path) -> None:
 def test_a_larger_average_radius_with_fewer_images_is_said_once(two_runs: list[Path]) -> None:
     (group,) = list(certified_groups(load_runs(two_runs)).values())[:1]
     (weak, a), (strong, b) = group
-    assert a.rows is not None
-    assert b.rows is not None
-    lost = replace(a, rows=replace(a.rows, correct=a.rows.correct & (np.arange(len(a.rows)) % 4 == 0)))
-    kept = [(weak, replace(lost, acr=2.0)), (strong, replace(b, acr=1.0))]
-    (said,) = crossings(kept)
-    assert said.startswith(f"{weak.name} has the larger average radius (2.000 against 1.000)")
-    assert crossings([(weak, replace(lost, acr=0.5)), (strong, replace(b, acr=1.0))]) == []
-    assert crossings([(weak, replace(lost, acr=None)), (strong, b)]) == []
+    assert a.result.correct is not None
+    fewer = a.result.correct & (torch.arange(len(a.result)) % 4 == 0)
+
+    def with_radii(factor: float, mode: str = "fixed") -> CertifiedSet:
+        settings = replace(a.result.settings, mode=mode)
+        radius = factor * a.result.radius
+        return replace(a, result=replace(a.result, correct=fewer, radius=radius, settings=settings))
+
+    (said,) = crossings([(weak, with_radii(100.0)), (strong, b)])
+    assert said.startswith(f"{weak.name} has the larger average radius")
+    assert crossings([(weak, with_radii(0.01)), (strong, b)]) == []
+    assert crossings([(weak, with_radii(100.0, mode="grid")), (strong, b)]) == []
