@@ -10,8 +10,8 @@ from rich.padding import Padding
 
 from wassermix.augment import AUGMENTERS
 from wassermix.cli.console import console
-from wassermix.core.registry import keyword_options
-from wassermix.embed import EMBEDDINGS
+from wassermix.core.registry import call_with, keyword_options
+from wassermix.embed import EMBEDDINGS, Pixel
 from wassermix.engine.settings import CONTEXT
 from wassermix.geodesic import REGULARIZERS
 from wassermix.geodesic.protocol import Regularizer
@@ -48,10 +48,10 @@ def _plain(value: object) -> str:
 
 
 def _cost(factory: Callable[..., Any]) -> str:
-    """Passes with the default options, for what has a cost of its own."""
-    needed = [p.name for p in inspect.signature(factory).parameters.values() if p.default is p.empty]
-    component = factory(**({"num_classes": 2} if "num_classes" in needed else {}))  # costs the same for any k
+    """Passes with the default options, for what has a cost of its own; they are the same for any data."""
+    context = {"num_classes": 2, "shape": (2,), "embed": Pixel()}
+    component = call_with(factory, {}, context, what="component")
     if isinstance(component, Regularizer):
         return f"  ({component.batch_passes(256):.3g} passes for a batch of 256)"
     passes = getattr(component, "passes", None)
-    return f"  ({passes:.3g} passes an image)" if isinstance(passes, int | float) else ""
+    return f"  ({passes:.3g} passes per sample)" if isinstance(passes, int | float) else ""

@@ -1,1 +1,1 @@
-"""One of each kind of component: a data set, a model, a method, an augmenter, and so on."""
+"""One of each family of components: a data set, a model, a method, an augmenter, and so on."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -19,10 +22,7 @@ class Outward:
     scored_under = ("sigma", "attack")
     reference = "the example of docs/extend.md"
 
-    def __init__(
-        self, num_classes: int, embed: Embedding | None = None, *, step: float = 0.2, candidates: int = 3
-    ) -> None:
-        assert embed is not None
+    def __init__(self, num_classes: int, embed: Embedding, *, step: float = 0.2, candidates: int = 3) -> None:
         self.num_classes, self.embed = num_classes, embed
         self.step, self.candidates = step, candidates
 
@@ -32,36 +32,24 @@ class Outward:
         return self.candidates / 3
 
     def __call__(
-        self,
-        x: Tensor,
-        y: Tensor,
-        *,
-        model: Classifier | None = None,
-        generator: torch.Generator | None = None,
-        sigma: float = 0.0,
-        attack: object = None,
+        self, x: Tensor, y: Tensor, *, model: Classifier, generator: torch.Generator, **under: Any
     ) -> tuple[Tensor, Tensor]:
-        """As many new samples, with their labels kept."""
+        """As many new samples, with their labels kept; ``under`` holds what ``scored_under`` names."""
         z = self.embed.encode(x)
-        moved = [
-            self.embed.decode(z + self.step * normal(tuple(z.shape), generator, z.device))
-            for _ in range(self.candidates)
-        ]
-        worst = torch.stack([self._loss(model, one, y, generator, sigma, attack) for one in moved]).argmax(
-            dim=0
-        )
-        return torch.stack(moved)[worst, torch.arange(len(x))], labels.soft(y, self.num_classes)
+        steps = self.step * normal((self.candidates, *z.shape), generator, z.device)
+        moved = torch.stack([self.embed.decode(z + step) for step in steps])
+        losses = torch.stack([self._loss(model, one, y, generator, **under) for one in moved])
+        return moved[losses.argmax(dim=0), torch.arange(len(x))], labels.soft(y, self.num_classes)
 
     def _loss(
         self,
-        model: Classifier | None,
+        model: Classifier,
         x: Tensor,
         y: Tensor,
-        generator: torch.Generator | None,
-        sigma: float,
-        attack: object,
+        generator: torch.Generator,
+        *,
+        sigma: float = 0.0,
+        attack: Callable[[Classifier, Tensor, Tensor], Tensor] | None = None,
     ) -> Tensor:
-        assert model is not None
-        if callable(attack):
-            x = attack(model, x, y)
-        return labels.cross_entropy(model(x + sigma * normal(tuple(x.shape), generator, x.device)), y)
+        seen = x if attack is None else attack(model, x, y)
+        return labels.cross_entropy(model(seen + sigma * normal(tuple(x.shape), generator, x.device)), y)
