@@ -11,8 +11,19 @@ import pytest
 from scipy import stats
 
 from wassermix.core.errors import InputError
-from wassermix.experiments import gather, load_table, run_table, table_names, table_page
+from wassermix.core.lock import locked
+from wassermix.engine.settings import Config
+from wassermix.experiments import (
+    Table,
+    at_paper_scale,
+    gather,
+    load_table,
+    run_table,
+    table_names,
+    table_page,
+)
 from wassermix.experiments.gather import paired_difference
+from wassermix.recipes import load_recipe
 
 BOTH_WAYS = (("against_control", "mixed"), ("against_rows", "plain"))
 SMALL = """
@@ -33,8 +44,9 @@ rows:
 
 @pytest.mark.parametrize("name", table_names())
 def test_every_row_of_every_shipped_table_is_a_valid_training(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("WASSERMIX_DATA", raising=False)  # its shape can be checked without its data
     table = load_table(name)
     assert all(table.config(row, seed).seed == seed for row in table.rows for seed in table.seeds_of(row))
     named = {*table.more_seeds, *table.against, *table.against.values(), table.control}
@@ -49,20 +61,117 @@ def test_the_controls_take_equal_updates(name: str) -> None:
     assert updates["gaussian"] is not None
 
 
-@pytest.mark.parametrize("name", ["controls-60000", "equal-compute", "table-1", "colour"])
-def test_at_paper_scale_every_row_trains_as_its_paper_says(name: str) -> None:
-    reduced, table = load_table(name), load_table(name).at_paper_scale()
+PLAIN_ROWS = {
+    "controls-60000": "gaussian",
+    "equal-compute": "gaussian",
+    "table-1": "erm",
+    "colour": "gaussian",
+}
+SAMPLES = 60_000
+
+
+def samples_seen(config: Config) -> float:
+    """How many samples a plain row sees in its training; an epoch of MNIST has 60,000."""
+    if config.budget is not None:
+        return float(config.budget.removeprefix("passes:"))
+    return config.updates * config.batch_size if config.updates else config.epochs * SAMPLES
+
+
+@pytest.mark.parametrize("name", PLAIN_ROWS)
+def test_at_paper_scale_the_plain_row_is_as_long_as_its_paper_says(name: str) -> None:
+    reduced, table = load_table(name), at_paper_scale(load_table(name))
     assert table.rows.keys() == reduced.rows.keys()
-    for row in table.rows:
-        config = table.config(row, 0)
-        assert (config.budget, config.updates) == (None, None)
-        assert config.epochs >= 90
+    recipe = load_recipe(table.recipe)
+    seen = samples_seen(table.config(PLAIN_ROWS[name], 0))
+    assert seen == pytest.approx(recipe["epochs"] * SAMPLES, rel=0.005)  # the last batch is not always full
+    assert table.config(PLAIN_ROWS[name], 0).batch_size == recipe["batch_size"]
     assert table.certify is None or table.certify.n == 100_000
+
+
+@pytest.mark.parametrize("name", [name for name in table_names() if "/reduced/" in load_table(name).recipe])
+def test_at_paper_scale_rows_keep_their_lengths_relative_to_one_another(name: str) -> None:
+    reduced = load_table(name)
+    full = at_paper_scale(reduced)
+    growth = {
+        round(samples_seen(full.config(row, 0)) / samples_seen(reduced.config(row, 0)), 1)
+        for row in reduced.rows
+    }
+    assert len(growth) == 1
+    assert growth.pop() > 1
+
+
+def test_at_paper_scale_the_row_with_equal_updates_is_not_the_plain_one() -> None:
+    for name, plain, equal in (
+        ("controls-60000", "gaussian", "equal updates"),
+        ("table-1", "erm", "erm with equal updates"),
+    ):
+        table = at_paper_scale(load_table(name))
+        first, second = table.config(plain, 0), table.config(equal, 0)
+        assert samples_seen(second) == pytest.approx(2 * samples_seen(first))
+        same = {"updates": None, "epochs": None}
+        assert first.model_copy(update=same) == second.model_copy(update=same)
 
 
 def test_a_table_with_one_scale_says_so() -> None:
     with pytest.raises(InputError, match="one scale only"):
-        load_table("smoothness-weight").at_paper_scale()
+        at_paper_scale(load_table("smoothness-weight"))
+
+
+def own_table(folder: Path, text: str) -> Table:
+    (folder / "own.yaml").write_text(text)
+    return load_table(str(folder / "own.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("seeds: [0, 1]", "seeds: [0, 0]", r"seeds \[0, 0\]; expected at least one, each once"),
+        ("seeds: [0, 1]", "seeds: []", "expected at least one"),
+        ("  mixed:", "  ..:", "'..' cannot be the name of a folder"),
+        ("  mixed: {augment: mixup}", "  mixed: {}\n  a b: {}\n  a-b: {}", "would share a folder"),
+    ],
+)
+def test_seeds_and_rows_that_cannot_be_run_are_refused(
+    before: str, after: str, message: str, tmp_path: Path
+) -> None:
+    text = SMALL.replace("against: {plain: mixed}", "").replace(before, after)
+    with pytest.raises(InputError, match=message):
+        own_table(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{augment.beta: 1.0, augment: mixup, augment.bta: 2}", "row 'mixed': .*augment.bta.*unknown"),
+        ("{data: missing.npz}", "row 'mixed': data 'missing.npz' does not exist"),
+        ("{augment: manifold, method: smoothadv}", "row 'mixed': .*mixes inside the network"),
+        ("{recipe: missing.yaml}", "row 'mixed': recipe 'missing.yaml' cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_a_later_row_is_said_before_the_first_one_trains(
+    row: str, message: str, tmp_path: Path
+) -> None:
+    text = SMALL.replace("data.classes: 3, data.dim: 3, ", "").replace("{augment: mixup}", row)
+    table = own_table(tmp_path, text)
+    with pytest.raises(InputError, match=message):
+        run_table(table, tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_recipe_may_be_a_file_beside_the_table(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("data: gaussians\nmodel: mlp\nmethod: gaussian\nepochs: 7\n")
+    table = own_table(
+        tmp_path, SMALL.replace("recipe: vectors", "recipe: mine.yaml").replace("epochs: 1, ", "")
+    )
+    assert table.config("mixed", 1).epochs == 7
+
+
+def test_a_second_command_on_the_same_row_is_refused(tmp_path: Path) -> None:
+    table = own_table(tmp_path, SMALL)
+    refused = pytest.raises(InputError, match=r"row 'mixed' in .* is being written by process")
+    with locked(tmp_path / "runs" / "mixed" / "reproduce.lock", "it"), refused:
+        run_table(table, tmp_path / "runs")
+    assert not list(tmp_path.rglob("config.yaml"))
 
 
 def test_the_table_in_the_docs_is_well_formed(tmp_path: Path) -> None:

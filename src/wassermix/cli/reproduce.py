@@ -6,12 +6,23 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table as Shown
 
 from wassermix.cli.console import console, say, training
 from wassermix.core.errors import InputError
 from wassermix.core.files import write_json
-from wassermix.experiments import STUDIES, gather, load_table, run_study, run_table, study_names, table_names
+from wassermix.core.lock import locked
+from wassermix.experiments import (
+    STUDIES,
+    at_paper_scale,
+    gather,
+    load_table,
+    run_study,
+    run_table,
+    study_names,
+    table_names,
+)
 
 __all__ = ["list_tables", "run_reproduce"]
 
@@ -37,7 +48,7 @@ def run_reproduce(
         return
     table, stem = load_table(name), Path(name).stem
     if scale == "paper":
-        table, stem = table.at_paper_scale(), f"{stem}-paper"
+        table, stem = at_paper_scale(table), f"{stem}-paper"
     with training(stem) as progress:
         run_table(table, out / stem, rows=rows, tell=lambda what, share: progress(share, what))
     record = gather(table, out / stem, name=name if scale == "reduced" else f"{name} --scale paper")
@@ -50,7 +61,8 @@ def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, s
     """Run the study, write ``results/NAME.json``, and print its sentences."""
     if rows is not None or scale != "reduced":
         raise InputError(f"'{name}' is a study, with neither rows nor scales; leave --rows and --scale out")
-    with training(name) as progress:
+    lock = locked(out / name / "reproduce.lock", f"the study '{name}' in '{out}'")
+    with lock, training(name) as progress:
         record = run_study(name, out / name, tell=lambda what, share: progress(share, what))
     write_json(results / f"{name}.json", record)
     for sentence in record["summary"]:
@@ -60,16 +72,18 @@ def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, s
 
 def _shown(record: dict[str, Any]) -> Shown:
     """The table in short, to fit a terminal; the file has every cell."""
-    shown, rows = Shown(title=record["title"]), record["results"]
+    shown, rows = Shown(title=escape(record["title"])), record["results"]
     first: dict[str, Any] = next(iter(rows.values()), {})
     for head in ("row", "seeds", "updates", "minutes", *_judged(first)):
-        shown.add_column(head, overflow="fold")
+        shown.add_column(escape(head), overflow="fold")
     against = record["against_control"]
     if against:
-        shown.add_column(f"against {record['control']}")
+        shown.add_column(escape(f"against {record['control']}"))
     for name, row in rows.items():
         cells = [str(len(row["seeds"])), f"{row['updates']:.0f}", f"{row['minutes']:.1f}"]
-        shown.add_row(name, *cells, *_judged(row).values(), *([_gap(against.get(name))] if against else []))
+        shown.add_row(
+            escape(name), *cells, *_judged(row).values(), *([_gap(against.get(name))] if against else [])
+        )
     return shown
 
 

@@ -64,7 +64,7 @@ def own_units(name: str | Path) -> dict[str, Any]:
 
 def data_options(name: str) -> dict[str, tuple[Any, Any]]:
     """``{option: (type, default)}`` of the data called ``name``: what all data take, and the loader's own."""
-    return {**_own_options(_find(name, None)[0]), **keyword_options(load_data, context=CONTEXT)}
+    return {**_own_options(_loader(name)), **keyword_options(load_data, context=CONTEXT)}
 
 
 def located(section: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,17 +90,30 @@ def _find(name: str, root: Path | None) -> tuple[Loader, tuple[Path, ...]]:
         from wassermix.data.folder import load_folder
 
         return load_folder, (path,)
-    if path.suffix == ".npz":
-        from wassermix.data.npz import load_npz
-
-        return load_npz, (path,)
-    if path.name.endswith(TABLES):
-        from wassermix.data.table import load_table
-
-        return load_table, (path,)
+    if (loader := _file_loader(path.name)) is not None:
+        return loader, (path,)
     raise InputError(
         f"data '{name}' is a file of no known type; expected .npz, {', '.join(TABLES)} or a folder of images"
     )
+
+
+def _loader(name: str) -> Loader:
+    """The loader for ``name``; a file's ending tells it, so that options are known without the file."""
+    loader = None if name in DATA.names() or Path(name).expanduser().exists() else _file_loader(name)
+    return _find(name, None)[0] if loader is None else loader
+
+
+def _file_loader(name: str) -> Loader | None:
+    """The loader of files that end like this, or None."""
+    if name.endswith(".npz"):
+        from wassermix.data.npz import load_npz
+
+        return load_npz
+    if name.endswith(TABLES):
+        from wassermix.data.table import load_table
+
+        return load_table
+    return None
 
 
 def _unknown(name: str, root: Path | None) -> str:

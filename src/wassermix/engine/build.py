@@ -23,7 +23,7 @@ from wassermix.models import MODELS, build_model
 
 Progress = Callable[[int, int], None]
 
-__all__ = ["Parts", "build_parts", "device_of", "load_dataset", "make_model"]
+__all__ = ["Parts", "build_parts", "check_parts", "device_of", "load_dataset", "make_model"]
 
 
 @dataclass
@@ -54,15 +54,27 @@ def build_parts(
     embed = None
     if config.embed is not None:
         embed = _embedding(config, data, embedding_file, fitting)
+    method, augment, regularizer = _combined(config, data, embed)
+    asked = None if augment is None else Augmentation(augment)
+    return Parts(data, make_model(config, data), method, asked, regularizer, embed)
+
+
+def check_parts(config: Config, data: Dataset) -> None:
+    """Refuse what :func:`build_parts` would refuse on ``data``, without fitting an embedding."""
+    _combined(config, data, _made("embed", config.embed, {}))
+    make_model(config, data)
+
+
+def _combined(config: Config, data: Dataset, embed: Embedding | None) -> tuple[Method, Any, Any]:
+    """Method, augmenter and regulariser, which go together and with these samples."""
     context = {"num_classes": data.num_classes, "shape": data.shape, "embed": embed}
-    method = _made("method", config.method, context)
+    method: Method = _made("method", config.method, context)
     augment = _made("augment", config.augment, context)
     regularizer = _made("regularizer", config.regularizer, context)
     reason = compatible(method, augment, regularizer, shape=data.shape)
     if reason:
         raise InputError(reason)
-    asked = None if augment is None else Augmentation(augment)
-    return Parts(data, make_model(config, data), method, asked, regularizer, embed)
+    return method, augment, regularizer
 
 
 def load_dataset(config: Config, progress: Progress | None = None) -> Dataset:

@@ -2,13 +2,16 @@
 
 from wassermix.experiments.gather import gather
 from wassermix.experiments.page import table_page
-from wassermix.experiments.runner import run_table
+from wassermix.experiments.runner import check_table, run_table
+from wassermix.experiments.scale import at_paper_scale
 from wassermix.experiments.studies import STUDIES, run_study, study_names
 from wassermix.experiments.table import Table, load_table, table_names
 
 __all__ = [
     "STUDIES",
     "Table",
+    "at_paper_scale",
+    "check_table",
     "gather",
     "load_table",
     "run_study",

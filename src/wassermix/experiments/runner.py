@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from wassermix.attacks import AttackSettings, run_attack
+from wassermix.attacks import AttackSettings, make_attack, run_attack
 from wassermix.audit import AuditSettings, run_audit
 from wassermix.certify import certify_to_files
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.job import Output
+from wassermix.core.lock import locked
 from wassermix.core.samples import evenly_spaced
 from wassermix.data import Dataset, Split
 from wassermix.engine import RunDir, load_dataset, make_model, train
+from wassermix.engine.build import check_parts
 from wassermix.engine.settings import Config
-from wassermix.experiments.table import CertifyPlan, Table
+from wassermix.experiments.table import CertifyPlan, Table, row_folder
 
-__all__ = ["audit_name", "run_folder", "run_table"]
+__all__ = ["audit_name", "check_table", "run_folder", "run_table"]
 
 Tell = Callable[[str, float], None]
 """Called as ``tell(what is being done, share of it that is done)``."""
@@ -25,21 +29,56 @@ Tell = Callable[[str, float], None]
 
 def run_folder(out: Path, row: str, seed: int) -> Path:
     """Where a row's run at one seed lives."""
-    return out / row.replace(" ", "-").replace("/", "-") / f"seed{seed}"
+    return out / row_folder(row) / f"seed{seed}"
 
 
 def run_table(
     table: Table, out: Path, *, rows: Sequence[str] | None = None, tell: Tell | None = None
 ) -> None:
-    """Train and judge every row (or those named) at every seed; killed, the same call goes on."""
+    """Train and judge every row (or those named) at every seed; killed, the same call goes on.
+
+    All rows are checked before the first one trains. A row is filled by one process at a time: others may
+    fill other rows of the same folder.
+    """
     chosen = list(table.rows) if rows is None else list(rows)
     unknown = [row for row in chosen if row not in table.rows]
     if unknown:
         raise InputError(f"row '{unknown[0]}' is not in the table; its rows are {', '.join(table.rows)}")
+    check_table(table, chosen)
     jobs = [(row, seed) for row in chosen for seed in table.seeds_of(row)]
-    for number, (row, seed) in enumerate(jobs, start=1):
-        name = f"{number}/{len(jobs)} {row}, seed {seed}"
-        _run(table, table.config(row, seed), run_folder(out, row, seed), _told(tell, name))
+    with ExitStack() as held:
+        for row in dict.fromkeys(chosen):
+            held.enter_context(locked(out / row_folder(row) / "reproduce.lock", f"row '{row}' in '{out}'"))
+        for number, (row, seed) in enumerate(jobs, start=1):
+            name = f"{number}/{len(jobs)} {row}, seed {seed}"
+            _run(table, table.config(row, seed), run_folder(out, row, seed), _told(tell, name))
+
+
+def check_table(table: Table, rows: Sequence[str] | None = None) -> None:
+    """Refuse a table of which some row could not be trained or judged: wrong keys, absent data, unfit parts.
+
+    Each of the data sets that the rows name is loaded once.
+    """
+    loaded: dict[str, Dataset] = {}
+    for row in table.rows if rows is None else rows:
+        config = table.config(row, table.seeds_of(row)[0])
+        try:
+            key = json.dumps(config.data, sort_keys=True)
+            if key not in loaded:
+                loaded[key] = load_dataset(config)
+            check_parts(config, loaded[key])
+            _check_judgement(table, config, loaded[key])
+        except InputError as error:
+            raise InputError(f"row '{row}': {error}") from error
+
+
+def _check_judgement(table: Table, config: Config, data: Dataset) -> None:
+    _split(table, data)
+    if table.certify is not None:
+        table.certify.settings(config.sigma)
+    for settings in table.attack_settings(config):
+        make_attack(settings)
+    table.audit_settings(config)
 
 
 def _run(table: Table, config: Config, folder: Path, tell: Tell) -> None:

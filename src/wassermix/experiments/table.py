@@ -11,6 +11,7 @@ import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     PlainSerializer,
     PlainValidator,
     ValidationError,
@@ -22,14 +23,11 @@ from wassermix.audit.settings import AuditSettings
 from wassermix.certify import CertifySettings
 from wassermix.core.errors import InputError
 from wassermix.core.settings import as_record, options_of, settings_from
+from wassermix.core.yaml_file import read_mapping
 from wassermix.engine.settings import Config, build_config
-from wassermix.recipes import load_recipe
+from wassermix.recipes import read_recipe
 
-__all__ = ["CertifyPlan", "Published", "Table", "load_table", "table_names"]
-
-
-LENGTHS = ("batch_size", "epochs", "updates", "budget")
-"""What a reduced table overrides to be short; at paper scale the recipes say it."""
+__all__ = ["CertifyPlan", "Published", "Table", "load_table", "row_folder", "table_names"]
 
 
 class _Strict(BaseModel):
@@ -87,6 +85,8 @@ class Table(_Strict):
 
     ``control`` names the row that the others are compared with, image by image; ``against`` compares a row
     with one more. ``split`` is ``holdout`` where the table chooses settings, so that no test image ever does.
+    ``longer`` says how many times longer than here a row trains at paper scale; where it is not given, as
+    much as the recipe at paper scale has more epochs than the reduced one.
     """
 
     title: str
@@ -101,14 +101,21 @@ class Table(_Strict):
     against: dict[str, str] = {}
     rows: dict[str, dict[str, Any]]
     more_seeds: dict[str, tuple[int, ...]] = {}
+    longer: float | None = Field(default=None, gt=0)
     published: dict[str, Published] = {}
     published_note: str = ""
 
     def config(self, row: str, seed: int) -> Config:
         """The training of one row at one seed."""
-        recipe = self.rows[row].get("recipe", self.recipe)
         own = {key: value for key, value in self.rows[row].items() if key != "recipe"}
-        return build_config(load_recipe(recipe), {**self.common, **own, "seed": seed})
+        try:
+            return build_config(read_recipe(self.recipe_of(row)), {**self.common, **own, "seed": seed})
+        except InputError as error:
+            raise InputError(f"row '{row}': {error}") from error
+
+    def recipe_of(self, row: str) -> str:
+        """The recipe that a row starts from: its own, or the table's."""
+        return str(self.rows[row].get("recipe", self.recipe))
 
     def attack_settings(self, config: Config) -> list[AttackSettings]:
         """The attacks on a row's run; the noise is the training's own where the table does not say it."""
@@ -120,27 +127,9 @@ class Table(_Strict):
             return self.audit
         return replace(self.audit, sigma=config.sigma)
 
-    def at_paper_scale(self) -> Table:
-        """The same rows by the recipes at paper scale, to their full length, certified with n = 100,000."""
-        if "/reduced/" not in self.recipe:
-            raise InputError(f"recipe '{self.recipe}' has one scale only; leave --scale out")
-        rows = {row: _full_length(own) for row, own in self.rows.items()}
-        certify = None if self.certify is None else self.certify.model_copy(update={"n": 100_000})
-        changed = {"recipe": _full_recipe(self.recipe), "common": _full_length(self.common)}
-        return self.model_copy(update={**changed, "rows": rows, "certify": certify})
-
     def seeds_of(self, row: str) -> tuple[int, ...]:
         """The seeds that a row is trained with."""
         return self.more_seeds.get(row, self.seeds)
-
-
-def _full_recipe(name: str) -> str:
-    return name.replace("/reduced/", "/")
-
-
-def _full_length(overrides: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in overrides.items() if key not in LENGTHS}
-    return {**kept, "recipe": _full_recipe(kept["recipe"])} if "recipe" in kept else kept
 
 
 def table_names() -> list[str]:
@@ -153,19 +142,56 @@ def load_table(name: str) -> Table:
     """A shipped table by name, or one from a YAML file."""
     if name in table_names():
         text = files(__package__).joinpath(f"tables/{name}.yaml").read_text(encoding="utf-8")
+        raw = yaml.safe_load(text)
     elif Path(name).is_file() and name.endswith((".yaml", ".yml")):
-        text = Path(name).read_text(encoding="utf-8")
+        raw = _with_recipes_beside(read_mapping(Path(name), "table"), Path(name).parent)
     else:
         raise InputError(
             f"table '{name}' is unknown; expected one of {', '.join(table_names())}, or a YAML file"
         )
     try:
-        table = Table.model_validate(yaml.safe_load(text))
-    except (ValidationError, yaml.YAMLError) as error:
+        table = Table.model_validate(raw)
+    except ValidationError as error:
         raise InputError(f"table '{name}' is not well formed: {error}") from error
+    if reason := _malformed(table):
+        raise InputError(f"table '{name}': {reason}")
+    return table
+
+
+def _with_recipes_beside(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A table whose recipe files are found beside it, from whichever folder the command is called."""
+    rows = raw.get("rows")
+    if isinstance(rows, dict):
+        rows = {row: _beside(own, folder) if isinstance(own, dict) else own for row, own in rows.items()}
+    return {**_beside(raw, folder), **({} if rows is None else {"rows": rows})}
+
+
+def _beside(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    recipe = values.get("recipe")
+    is_file = isinstance(recipe, str) and recipe.endswith((".yaml", ".yml"))
+    if not is_file or not (folder / str(recipe)).is_file():
+        return values
+    return {**values, "recipe": str((folder / str(recipe)).resolve())}
+
+
+def _malformed(table: Table) -> str | None:
+    """Why the rows and seeds of a table cannot be run, or None."""
     named = {table.control, *table.against, *table.against.values(), *table.more_seeds}
     if unknown := ", ".join(sorted(named - set(table.rows))):
-        raise InputError(f"table '{name}': control, against or more_seeds name no row of it: {unknown}")
+        return f"control, against or more_seeds name no row of it: {unknown}"
     if any("," in row for row in table.rows):
-        raise InputError(f"table '{name}': a row's name holds a comma, but --rows splits names at commas")
-    return table
+        return "a row's name holds a comma, but --rows splits names at commas"
+    for row in table.rows:
+        if not row.strip() or row.startswith(".") or not row.isprintable():
+            return f"row '{row}' cannot be the name of a folder; give it a name that begins with a letter"
+        seeds = table.seeds_of(row)
+        if not seeds or len(set(seeds)) < len(seeds):
+            return f"row '{row}' has the seeds {list(seeds)}; expected at least one, each once"
+    folders = [row_folder(row) for row in table.rows]
+    twice = [row for row in table.rows if folders.count(row_folder(row)) > 1]
+    return f"rows {' and '.join(map(repr, twice))} would share a folder; rename one" if twice else None
+
+
+def row_folder(row: str) -> str:
+    """The name of the folder that holds a row's runs."""
+    return row.replace(" ", "-").replace("/", "-").replace("\\", "-")

@@ -1,0 +1,58 @@
+"""A table at the length of the literature: all rows grow by one factor, so that controls stay controls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wassermix.core.errors import InputError
+from wassermix.experiments.table import Table
+from wassermix.recipes import load_recipe
+
+__all__ = ["at_paper_scale"]
+
+LENGTHS = ("batch_size", "epochs", "updates", "budget")
+"""What a reduced table overrides to be short."""
+
+
+def at_paper_scale(table: Table) -> Table:
+    """The same rows by the recipes at paper scale, each longer by one factor, certified with n = 100,000.
+
+    Rows that took as many updates or passes as one another still do, and one that took twice as many still
+    takes twice as many. ``table.longer`` is the factor; without it, the ratio of the recipes' epochs.
+    """
+    if "/reduced/" not in table.recipe:
+        raise InputError(f"recipe '{table.recipe}' has one scale only; leave --scale out")
+    rows = {row: _full_row(table, row) for row in table.rows}
+    common = {key: value for key, value in table.common.items() if key not in LENGTHS}
+    certify = None if table.certify is None else table.certify.model_copy(update={"n": 100_000})
+    changed = {"recipe": _full_name(table.recipe), "common": common, "rows": rows, "certify": certify}
+    return table.model_copy(update=changed)
+
+
+def _full_row(table: Table, row: str) -> dict[str, Any]:
+    own, name = table.rows[row], table.recipe_of(row)
+    kept = {key: value for key, value in own.items() if key not in LENGTHS}
+    if "recipe" in own:
+        kept["recipe"] = _full_name(name)
+    short, full = load_recipe(name), load_recipe(_full_name(name))
+    given = {**table.common, **own}
+    batch, full_batch = given.get("batch_size", short["batch_size"]), full["batch_size"]
+    if "batch_size" in own and "batch_size" in table.common:  # a row about the size of its batches
+        kept["batch_size"] = full_batch = round(full_batch * batch / table.common["batch_size"])
+    factor = table.longer or full["epochs"] / short["epochs"]
+    return {**kept, **_scaled(given, factor, batch / full_batch)}
+
+
+def _scaled(given: Mapping[str, Any], factor: float, smaller: float) -> dict[str, Any]:
+    """The length that counts, ``factor`` times as long; ``smaller`` is the old batch over the new one."""
+    if given.get("budget") is not None:
+        passes = float(str(given["budget"]).removeprefix("passes:"))
+        return {"budget": f"passes:{round(factor * passes)}"}
+    if given.get("updates") is not None:
+        return {"updates": max(1, round(factor * smaller * given["updates"]))}
+    return {"epochs": max(1, round(factor * given["epochs"]))} if given.get("epochs") is not None else {}
+
+
+def _full_name(recipe: str) -> str:
+    return recipe.replace("/reduced/", "/")
