@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from drift.problems import rng
-from wassermix.drift.shift_test import _quantiles, two_sample_test
+from wassermix.core.samples import TensorSamples
+from wassermix.drift.shift_test import _quantiles, shift_tests, two_sample_test
+from wassermix.drift.views import Looker
 
 
 def test_false_alarms_stay_at_the_level() -> None:
@@ -51,3 +54,23 @@ def test_quantiles_are_numpys() -> None:
     rows = np.sort(rng(0).normal(size=(2, 100)), axis=1)
     levels = (np.arange(64) + 0.5) / 64
     assert _quantiles(rows) == pytest.approx(np.quantile(rows, levels, axis=1, method="hazen").T)
+
+
+def test_components_fitted_on_the_reference_do_not_raise_false_alarms() -> None:
+    """Sixty dimensions, forty samples to fit on: the leading components suit those samples far too well."""
+
+    def drawn(seed: int, count: int) -> TensorSamples:
+        x = torch.randn(count, 60, generator=torch.Generator().manual_seed(seed))
+        return TensorSamples(x, torch.zeros(count, dtype=torch.int64))
+
+    found = []
+    for seed in range(40):
+        looker = Looker(lambda x: x[:, :3], components=8)
+        looker.fit(drawn(seed, 80))
+        spaces = looker.look_twice(drawn(1000 + seed, 60))[1]
+        assert looker.held is not None
+        found += [
+            test.p_value
+            for test in shift_tests(looker.held, spaces, permutations=19, rngs=lambda _, s=seed: rng(s))
+        ]
+    assert np.mean(np.array(found) <= 0.1) <= 0.1 + 4 * np.sqrt(0.09 / 40)

@@ -25,13 +25,13 @@ from wassermix.drift.pairs import Partners, partners_of
 from wassermix.drift.powered import labels_only, powered_interval
 from wassermix.drift.prepared import CONTROLS, Chosen, Prepared
 from wassermix.drift.result import ClassEstimate, DriftResult, Powered
-from wassermix.drift.shift_test import ShiftTest, two_sample_test
-from wassermix.drift.views import Floats, View
+from wassermix.drift.shift_test import ShiftTest, shift_tests
+from wassermix.drift.views import Floats, Spaces, View
 from wassermix.drift.way import performance_way, way_between
 
 __all__ = ["FACTOR", "SHARE", "Checked", "check", "disagreement_of", "estimate_only"]
 
-FACTOR, SHARE = 2.0, 0.5
+FACTOR, SHARE = 2.5, 0.5
 """The interval's width: see :func:`~wassermix.drift.interval.interval_around`."""
 
 WITNESSES = ("cot", "plan-input", "neighbour")
@@ -63,13 +63,13 @@ def check(
     """Estimate, test, explain; ``truth (N,)`` is only compared with the estimate."""
     began, settings, reference = time.perf_counter(), prepared.settings, prepared.reference
     chosen = _chosen(new, settings.samples, labelled)
-    view = prepared.looker.look(chosen)
+    view, spaces = prepared.looker.look_twice(chosen)
     if labelled is not None:
         labelled.check(len(new), reference.num_classes)
     said, blocks = _said(prepared, view)
     estimate = _interval(prepared, said, view, blocks)
     estimates = {name: float(q.mean()) for name, q in said.items()}
-    tests, x, partners = _tests(prepared, view), chosen.all(), partners_of(blocks, len(view))
+    tests, x, partners = _tests(prepared, spaces), chosen.all(), partners_of(blocks, len(view))
     adjusted = holm([test.p_value for test in tests])
     result = DriftResult(
         parameters={**as_record(settings), **(about or {})},
@@ -137,15 +137,13 @@ def disagreement_of(estimates: Mapping[str, float], lead: str) -> float:
     return float(np.mean([abs(other - estimates[lead]) for other in others])) if others else 0.0
 
 
-def _tests(prepared: Prepared, view: View) -> tuple[ShiftTest, ...]:
-    old, settings = prepared.reference.view, prepared.settings
-    spaces = {"input": (old.inputs, view.inputs), "feature": (old.features, view.features)}
-    return tuple(
-        two_sample_test(
-            *pair, space=name, permutations=settings.permutations, rng=_rng(settings.seed, "test", name)
-        )
-        for name, pair in spaces.items()
-    )
+def _tests(prepared: Prepared, new: Spaces) -> tuple[ShiftTest, ...]:
+    assert prepared.looker.held is not None
+    settings = prepared.settings
+    return shift_tests(
+        prepared.looker.held, new, permutations=settings.permutations,
+        rngs=lambda space: _rng(settings.seed, "test", space),
+    )  # fmt: skip
 
 
 def _classes(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from wassermix.drift.views import Floats
+from wassermix.drift.views import Floats, Spaces
 
-__all__ = ["ShiftTest", "sliced_distance", "two_sample_test"]
+__all__ = ["ShiftTest", "shift_tests", "two_sample_test"]
 
 LEVELS = 64
 MOST = 1000
@@ -51,11 +52,15 @@ def two_sample_test(
     return ShiftTest(space, float(np.sqrt(found)) / spread, p_value, permutations, (len(reference), len(new)))
 
 
-def sliced_distance(first: Floats, second: Floats, ways: Floats) -> float:
-    """``(mean over directions of W2^2 of the projections)^(1/2)``, by quantiles."""
-    levels = (np.arange(LEVELS) + 0.5) / LEVELS
-    gaps = np.quantile(first @ ways.T, levels, axis=0) - np.quantile(second @ ways.T, levels, axis=0)
-    return float(np.sqrt(np.square(gaps).mean()))
+def shift_tests(
+    held: Spaces, new: Spaces, *, permutations: int, rngs: Callable[[str], np.random.Generator]
+) -> tuple[ShiftTest, ...]:
+    """The test in input and in feature space; ``held`` are reference samples that fitted no component."""
+    pairs = {"input": (held.inputs, new.inputs), "feature": (held.features, new.features)}
+    return tuple(
+        two_sample_test(*pair, space=space, permutations=permutations, rng=rngs(space))
+        for space, pair in pairs.items()
+    )
 
 
 def _statistic(ordered: Floats, order: np.ndarray, member: np.ndarray) -> float:

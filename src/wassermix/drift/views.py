@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,9 +15,9 @@ from torch import Tensor, nn
 from wassermix.core.classifier import Classifier, evaluating
 from wassermix.core.errors import InputError
 from wassermix.core.samples import Samples, require_finite
-from wassermix.embed import PCA, Embedding
+from wassermix.drift.components import Components
 
-__all__ = ["Floats", "Ints", "Looker", "View", "hidden_layer"]
+__all__ = ["Floats", "Ints", "Looker", "Spaces", "View", "hidden_layer"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,6 +48,14 @@ class View:
         return View(self.inputs[index], self.features[index], self.logits[index])
 
 
+@dataclass(frozen=True, eq=False)
+class Spaces:
+    """Inputs and features of samples, for tests: in components that were fitted on none of them."""
+
+    inputs: Floats
+    features: Floats
+
+
 class Looker:
     """Makes :class:`View` of samples: fitted once on reference samples, then the same for all others.
 
@@ -55,50 +64,57 @@ class Looker:
     """
 
     def __init__(self, model: Classifier, *, layer: str | None = None, components: int = 32) -> None:
-        self.model, self.components = model, components
-        self.layer = hidden_layer(model, layer)
-        self.input_embed: Embedding | None = None
-        self.feature_embed: Embedding | None = None
-        self.mean, self.spread = torch.zeros(()), torch.ones(())
+        self.model, self.layer = model, hidden_layer(model, layer)
+        self.inputs, self.half_inputs = (Components(components, standardize=True) for _ in range(2))
+        self.features, self.half_features = (Components(components, standardize=False) for _ in range(2))
+        self.held: Spaces | None = None
 
     def fit(self, samples: Samples) -> View:
-        """Fit the components on reference samples and return their view."""
+        """Fit the components on reference samples and return their view.
+
+        A second set is fitted on every other sample, and the rest is kept in it as :attr:`held`: components
+        suit the samples that they were fitted on better than any others, which a test must not see.
+        """
         x, hidden, logits = self._read(samples)
-        if x.dim() == 2:  # columns of a table may be measured in any unit
-            self.mean = x.mean(0)
-            spread = x.std(0, correction=0)
-            self.spread = torch.where(spread > 1e-8 * (1 + self.mean.abs()), spread, torch.ones_like(spread))
-        x = (x - self.mean) / self.spread
-        self.input_embed = PCA(size=self.components).fit(x)
-        self.feature_embed = PCA(size=self.components).fit(hidden)
-        return View(_array(self.input_embed.encode(x)), _array(self.feature_embed.encode(hidden)), logits)
+        self.half_inputs.fit(x[::2])
+        self.half_features.fit(hidden[::2])
+        self.held = self._spaces(x[1::2], hidden[1::2])
+        inputs, features = self.inputs.fit(x).encode(x), self.features.fit(hidden).encode(hidden)
+        return View(inputs, features, logits)
 
     def look(self, samples: Samples) -> View:
         """The view of other samples in the reference's components."""
-        assert self.input_embed is not None
-        assert self.feature_embed is not None
+        return self.look_twice(samples)[0]
+
+    def look_twice(self, samples: Samples) -> tuple[View, Spaces]:
+        """The view of other samples, and the same in the components that :attr:`held` is in."""
         x, hidden, logits = self._read(samples)
-        x = (x - self.mean) / self.spread
-        return View(_array(self.input_embed.encode(x)), _array(self.feature_embed.encode(hidden)), logits)
+        view = View(self.inputs.encode(x), self.features.encode(hidden), logits)
+        return view, self._spaces(x, hidden)
 
-    def arrays(self) -> dict[str, NDArray[np.float32]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """What a fit has found, as arrays to store."""
-        assert self.input_embed is not None
-        assert self.feature_embed is not None
-        found = {"mean": self.mean, "spread": self.spread}
-        for name, embed in (("input", self.input_embed), ("feature", self.feature_embed)):
-            found |= {f"{name}_{key}": value for key, value in embed.state_dict().items()}
-            found[f"{name}_shape"] = torch.tensor(embed.shape)
-        return {key: value.numpy() for key, value in found.items()}
+        assert self.held is not None
+        found: dict[str, NDArray[Any]] = {
+            "held_inputs": self.held.inputs,
+            "held_features": self.held.features,
+        }
+        for name, one in self._components().items():
+            found |= one.arrays(name)
+        return found
 
-    def restore(self, arrays: Mapping[str, NDArray[np.float32]]) -> None:
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what :meth:`arrays` gave."""
-        self.mean, self.spread = torch.from_numpy(arrays["mean"]), torch.from_numpy(arrays["spread"])
-        self.input_embed, self.feature_embed = (_restored(name, arrays) for name in ("input", "feature"))
+        self.held = Spaces(arrays["held_inputs"], arrays["held_features"])
+        for name, one in self._components().items():
+            one.restore(name, arrays)
 
-    def standardised(self, x: Tensor) -> Tensor:
-        """Samples of a table in units of the reference's columns; images as they are."""
-        return (x - self.mean) / self.spread
+    def _components(self) -> dict[str, Components]:
+        names = ("inputs", "features", "half_inputs", "half_features")
+        return {f"fitted_{name}": getattr(self, name) for name in names}
+
+    def _spaces(self, x: Tensor, hidden: Tensor) -> Spaces:
+        return Spaces(self.half_inputs.encode(x), self.half_features.encode(hidden))
 
     @torch.no_grad()
     def _read(self, samples: Samples) -> tuple[Tensor, Tensor, Floats]:
@@ -144,12 +160,6 @@ def hidden_layer(model: Classifier, layer: str | None) -> Watch | None:
     if not linear:
         return None
     return lambda seen: linear[-1].register_forward_pre_hook(lambda m, a: _keep(seen, a[0])).remove
-
-
-def _restored(name: str, arrays: Mapping[str, NDArray[np.float32]]) -> Embedding:
-    keys = ("mean", "components", "scale")
-    tensors = {key: torch.from_numpy(arrays[f"{name}_{key}"]) for key in keys}
-    return PCA(size=len(tensors["components"])).restore(tensors, tuple(arrays[f"{name}_shape"].tolist()))
 
 
 def _keep(seen: list[Tensor], value: Tensor) -> None:

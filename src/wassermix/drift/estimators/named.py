@@ -10,14 +10,14 @@ __all__ = ["Joint", "PlanFeature", "PlanInput"]
 class PlanInput(CarriedLabels):
     """The exact balanced plan in the components of the inputs, corrected."""
 
-    def __init__(self, *, block: int = 500, folds: int = 4) -> None:
+    def __init__(self, *, block: int = 500, folds: int = 2) -> None:
         super().__init__(block=block, folds=folds)
 
 
 class PlanFeature(CarriedLabels):
     """The exact balanced plan in the components of the last hidden layer, not corrected."""
 
-    def __init__(self, *, block: int = 500, folds: int = 4) -> None:
+    def __init__(self, *, block: int = 500, folds: int = 2) -> None:
         super().__init__(input=0.0, feature=1.0, corrected=False, block=block, folds=folds)
 
 
@@ -34,7 +34,7 @@ class Joint(CarriedLabels):
         move: bool = True,
         entropy: float = 0.02,
         block: int = 500,
-        folds: int = 4,
+        folds: int = 2,
     ) -> None:
         super().__init__(
             input=input, feature=feature, output=output, relax=relax, move=move, entropy=entropy, block=block,

@@ -59,7 +59,7 @@ class CarriedLabels:
         entropy: float = 0.02,
         corrected: bool = True,
         block: int = 500,
-        folds: int = 4,
+        folds: int = 2,
     ) -> None:
         if block < 2 or folds < 1 or not entropy > 0 or (relax is not None and not relax > 0):
             raise InputError(

@@ -17,12 +17,12 @@ from wassermix.drift.interval import Interval, resampled
 from wassermix.drift.powered import labels_only, powered_interval
 from wassermix.drift.prepared import CONTROLS
 from wassermix.drift.reference import Reference
-from wassermix.drift.shift_test import two_sample_test
+from wassermix.drift.shift_test import shift_tests
 from wassermix.drift.views import Floats, Ints, View
 from wassermix.experiments.drift.cases import Case
 from wassermix.experiments.drift.looks import Looks
 
-__all__ = ["NAMES", "judged_cases"]
+__all__ = ["NAMES", "judged_cases", "p_values"]
 
 NAMES = (
     "joint", "joint-balanced", "plan-input", "plan-feature", "cot", "neighbour", "atc",
@@ -30,7 +30,7 @@ NAMES = (
 )  # fmt: skip
 LABELS, DRAWS, LEAST = 100, 10, 200
 """Labels of the prediction-powered interval, how often it is redrawn, and the fewest samples for it."""
-PERMUTATIONS, RESAMPLES = 59, 30
+PERMUTATIONS, RESAMPLES = 99, 30
 
 
 def judged_cases(looks: Looks) -> list[dict[str, Any]]:
@@ -39,7 +39,11 @@ def judged_cases(looks: Looks) -> list[dict[str, Any]]:
     fitted = {name: _made(name).fit(reference) for name in NAMES}
     about = {"data": looks.data, "net": looks.net, "seed": looks.seed, "source": reference.accuracy}
     return [
-        {**about, **_judged(case, view, labels, reference=reference, fitted=fitted, seed=looks.seed)}
+        {
+            **about,
+            **_judged(case, view, labels, reference=reference, fitted=fitted, seed=looks.seed),
+            "p_values": p_values(case, looks),
+        }
         for case, (view, labels) in looks.cases.items()
     ]
 
@@ -83,21 +87,19 @@ def _judged(
         "seconds": seconds,
         "spread": float(np.std(replicates)),
         "disagreement": disagreement_of(estimates, "joint"),
-        "p_values": _p_values(case, view, reference, rng=rng),
         "labels": _with_labels(correct, said, rng=rng) if len(view) >= LEAST else None,
     }
 
 
-def _p_values(case: Case, view: View, reference: Reference, *, rng: np.random.Generator) -> dict[str, float]:
-    """The two-sample tests, where they are cheap enough to be worth it: without drift and with weak drift."""
-    if case.kind != "none" and case.strength > 1:
+def p_values(case: Case, looks: Looks) -> dict[str, float]:
+    """The two-sample tests where nothing has drifted."""
+    if case not in looks.spaces:
         return {}
-    old = reference.view
-    spaces = {"input": (old.inputs, view.inputs), "feature": (old.features, view.features)}
-    return {
-        name: two_sample_test(*pair, space=name, permutations=PERMUTATIONS, rng=rng).p_value
-        for name, pair in spaces.items()
-    }
+    found = shift_tests(
+        looks.held, looks.spaces[case], permutations=PERMUTATIONS,
+        rngs=lambda space: np.random.default_rng(stream_seed(looks.seed, "drift", space, case.strength)),
+    )  # fmt: skip
+    return {test.space: test.p_value for test in found}
 
 
 def _with_labels(

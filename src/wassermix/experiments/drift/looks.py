@@ -10,7 +10,7 @@ import numpy as np
 
 from wassermix.core.files import write_beside
 from wassermix.core.samples import TensorSamples
-from wassermix.drift.views import Ints, Looker, View
+from wassermix.drift.views import Ints, Looker, Spaces, View
 from wassermix.experiments.drift.cases import SIZES, Case, cases_of, make_case, net_of
 from wassermix.experiments.drift.nets import trained_net
 from wassermix.experiments.drift.samples import load_parts, other_digits
@@ -28,6 +28,10 @@ class Looks:
     reference: View
     labels: Ints
     cases: dict[Case, tuple[View, Ints]]
+    held: Spaces
+    """Reference samples for the tests."""
+    spaces: dict[Case, Spaces]
+    """What the tests see of the cases without drift."""
 
 
 def make_looks(name: str, seed: int, folder: Path) -> None:
@@ -38,14 +42,18 @@ def make_looks(name: str, seed: int, folder: Path) -> None:
     parts = load_parts(name, seed)
     looker = Looker(trained_net(name, parts, seed=seed, folder=folder))
     arrays = _stored("reference", looker.fit(TensorSamples(*parts.reference)))
+    assert looker.held is not None
+    arrays |= _stored_spaces("reference", looker.held)
     arrays["reference/labels"] = parts.reference[1].numpy()
     for case in cases_of(name, tuple(parts.train[0].shape[1:])):
         natural = case.kind == "other-digits"
         pool = other_digits() if natural else parts.pool
         drawn = Case("none", 1) if natural else case
         x, y = make_case(drawn, *pool, count=SIZES[name].new, seed=seed)
-        key = f"{case.kind}@{case.strength}"
-        arrays |= _stored(key, looker.look(TensorSamples(x, y))) | {f"{key}/labels": y.numpy()}
+        key = _key(case)
+        view, spaces = looker.look_twice(TensorSamples(x, y))
+        arrays |= _stored(key, view) | {f"{key}/labels": y.numpy()}
+        arrays |= _stored_spaces(key, spaces) if case.kind == "none" else {}
     write_beside(path, _writer(arrays))
 
 
@@ -56,7 +64,9 @@ def read_looks(name: str, seed: int, folder: Path) -> Looks:
     keys = {key.split("/")[0] for key in arrays} - {"reference"}
     cases = {_case(key): (_view(key, arrays), arrays[f"{key}/labels"]) for key in sorted(keys)}
     labels = arrays["reference/labels"]
-    return Looks(name, net_of(name, seed), seed, _view("reference", arrays), labels, cases)
+    spaces = {case: _spaces(_key(case), arrays) for case in cases if case.kind == "none"}
+    reference, held = _view("reference", arrays), _spaces("reference", arrays)
+    return Looks(name, net_of(name, seed), seed, reference, labels, cases, held, spaces)
 
 
 def _path(folder: Path, name: str, seed: int) -> Path:
@@ -81,6 +91,18 @@ def _view(key: str, arrays: dict[str, Any]) -> View:
         arrays[f"{key}/{part}"].astype(np.float64) for part in ("inputs", "features", "logits")
     )
     return View(inputs, features, logits)
+
+
+def _stored_spaces(key: str, spaces: Spaces) -> dict[str, Any]:
+    return {f"{key}/test_inputs": spaces.inputs, f"{key}/test_features": spaces.features}
+
+
+def _spaces(key: str, arrays: dict[str, Any]) -> Spaces:
+    return Spaces(arrays[f"{key}/test_inputs"], arrays[f"{key}/test_features"])
+
+
+def _key(case: Case) -> str:
+    return f"{case.kind}@{case.strength}"
 
 
 def _case(key: str) -> Case:

@@ -33,7 +33,6 @@ def summarised(rows: Rows) -> dict[str, Any]:
         "by_kind": {kind: _errors(_of(rows, "kind", kind)) for kind in _values(rows, "kind")},
         "by_net": {net: _errors(_plain(_of(judged, "net", net))) for net in _values(judged, "net")},
         "false_alarms": _false_alarms([row for row in rows if row["kind"] == "none"]),
-        "power": _power([row for row in rows if row["strength"] == 1 and row["kind"] != "none"]),
         "factor_settled": settled_factor(settling),
     }
 
@@ -142,7 +141,10 @@ def _labels(rows: Rows) -> dict[str, float] | None:
 
 def _false_alarms(rows: Rows) -> dict[str, Any]:
     """Without drift: tests that reject at 5%, and monitors that sound at 5% and 5 points."""
-    tests = _power(rows)
+    tests = {
+        space: float(np.mean([row["p_values"][space] <= 0.05 for row in rows]))
+        for space in ("input", "feature")
+    }
     streams: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in rows:
         streams.setdefault((row["data"], row["seed"]), []).append(row)
@@ -151,13 +153,6 @@ def _false_alarms(rows: Rows) -> dict[str, Any]:
         for one in streams.values()
     ]
     return {"cases": len(rows), "tests": tests, "streams": len(sounded), "monitors": float(np.mean(sounded))}
-
-
-def _power(rows: Rows) -> dict[str, float]:
-    return {
-        space: float(np.mean([row["p_values"][space] <= 0.05 for row in rows if row["p_values"]]))
-        for space in ("input", "feature")
-    }
 
 
 def _auc(score: Floats, positive: np.ndarray) -> float | None:

@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from wassermix.core.errors import InputError
 from wassermix.core.files import read_json, write_json
 from wassermix.drift.check import FACTOR, SHARE
 from wassermix.drift.estimators.named import Joint
+from wassermix.drift.estimators.registry import make_estimator
+from wassermix.drift.reference import Reference
+from wassermix.drift.settings import DriftSettings
+from wassermix.drift.views import View
 from wassermix.experiments.drift import cbpe
 from wassermix.experiments.drift.cases import SEEDS, SETTLING, SIZES, net_of
 from wassermix.experiments.drift.judge import judged_cases
@@ -51,10 +58,32 @@ def run(out: Path, tell: Tell) -> dict[str, Any]:
         "sizes": sizes,
         "seeds": list(SEEDS),
         "cbpe_absent": absent,
+        "speed": speed(),
         "results": summary,
         "cases": [_short(row) for row in rows],
         "summary": _sentences(summary),
     }
+
+
+def speed(known: int = 5000, new: int = 1000, k: int = 10) -> dict[str, float]:
+    """CPU seconds of a monitor's estimate for ``new`` samples against a prepared reference of ``known``."""
+    rng = np.random.default_rng(0)
+
+    def view(count: int) -> View:
+        return View(
+            rng.normal(size=(count, 32)), rng.normal(size=(count, 32)), 3 * rng.normal(size=(count, k))
+        )
+
+    reference = Reference(view(known), rng.integers(k, size=known))
+    names = dict.fromkeys([DriftSettings().estimator, *DriftSettings().beside])
+    taken = {}
+    for name in names:
+        estimator = make_estimator(name).fit(reference)
+        estimator.chances(view(new))  # what depends on the reference alone is done once
+        batch, began = view(new), time.process_time()
+        estimator.chances(batch)
+        taken[name] = time.process_time() - began
+    return {"reference": known, "new": new, **taken, "all": sum(taken.values())}
 
 
 def _judged(name: str, seed: int, out: Path) -> list[dict[str, Any]]:
