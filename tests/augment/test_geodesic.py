@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -295,12 +296,14 @@ def test_online_in_double_and_with_soft_labels_gives_the_same() -> None:
     assert torch.equal(hard[0], soft[0])
 
 
-def test_online_with_one_class_in_the_batch_gives_none_unless_others_are_remembered() -> None:
+def test_online_with_one_class_in_the_batch_gives_it_back_unless_others_are_remembered() -> None:
     source = vectors()
-    augment = GeodesicAugmenter(3, mode="online", choice="random")
+    augment = GeodesicAugmenter(3, mode="online", choice="random", ratio=1.4)
     x, y = augment(source.x[:5], source.y[:5])
-    assert x.shape == (0, 20)
-    assert y.shape == (0, 3)
+    assert torch.equal(x, source.x[[0, 1, 2, 3, 4, 0, 1]])
+    assert torch.equal(y, torch.eye(3)[source.y[:1]].expand(7, 3))
+    loss = torch.nn.functional.cross_entropy(torch.zeros(7, 3), y)  # an empty batch would give NaN
+    assert float(loss) == pytest.approx(math.log(3))
     keeping = GeodesicAugmenter(3, mode="online", reservoir=8, choice="random", labels="hard", ratio=3.0)
     keeping(source.x[30:60], source.y[30:60], generator=seeded())
     new, y = keeping(source.x[:5], source.y[:5], generator=seeded())

@@ -45,21 +45,24 @@ def test_the_worst_weights_are_worse_for_the_model_than_random_ones() -> None:
     assert shares["worst"] > shares["random"] + 0.2
 
 
-def test_two_classes_are_mixed_where_the_third_is_absent_and_one_alone_gives_nothing() -> None:
+def test_two_classes_are_mixed_where_the_third_is_absent_and_one_alone_comes_back() -> None:
     x, y = corners(30)
     _, pair = SimplexAugmenter(3, choice="random")(x[y < 2], y[y < 2], generator=seeded())
     assert len(pair) == 20
     assert torch.equal(pair[:, 2], torch.zeros(20))
-    assert len(SimplexAugmenter(3, choice="random")(x[y == 0], y[y == 0])[0]) == 0
+    same, label = SimplexAugmenter(3, choice="random")(x[y == 0], y[y == 0])
+    assert torch.equal(same, x[y == 0])
+    assert torch.equal(label, torch.eye(3)[:1].expand(10, 3))
 
 
 def test_the_reservoir_brings_classes_back_until_an_epoch_begins() -> None:
     x, y = corners(30)
     augment = SimplexAugmenter(3, choice="random")
     augment(x, y, generator=seeded())
-    assert len(augment(x[y == 0], y[y == 0], generator=seeded())[0]) == 10
+    alone = x[y == 0], y[y == 0]
+    assert not torch.equal(augment(*alone, generator=seeded())[0], alone[0])
     augment.begin_epoch()
-    assert len(augment(x[y == 0], y[y == 0], generator=seeded())[0]) == 0
+    assert torch.equal(augment(*alone, generator=seeded())[0], alone[0])
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_the_attack_of_the_search_is_counted(tmp_path: Path) -> None:
     raw = {
         "data": {"name": "gaussians", "train_size": 90}, "model": {"name": "mlp", "hidden": []},
         "method": {"name": "pgd", "eps": 0.5, "steps": 3}, "epochs": 1, "batch_size": 30,
-        "augment": {"name": "geodesic", "candidates": 4, "search_share": 0.5},
+        "augment": {"name": "geodesic", "candidates": 4, "search_share": 0.5, "warm_up": 0.0},
     }  # fmt: skip
     state = train(build_config(raw), tmp_path / "run")
     assert state.passes == pytest.approx(180 * 4 + 90 * forwards * (1 / 3 + 3))

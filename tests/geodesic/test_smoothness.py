@@ -246,3 +246,15 @@ def test_settings_that_cannot_mean_anything_are_refused(options: dict[str, objec
 def test_a_misspelt_kind_of_labels_is_refused_before_any_work() -> None:
     with pytest.raises(InputError, match="labels is 'soft'; expected one of mix, side, hard"):
         GeodesicSmoothness(labels="soft")  # type: ignore[arg-type]
+
+
+def test_the_term_leaves_running_statistics_alone_and_its_gradient_as_it_was() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 2))
+    x, y = torch.randn(20, 3, generator=torch.Generator().manual_seed(0)), torch.arange(20) % 2
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    GeodesicSmoothness().loss(net, x, y, generator=torch.Generator().manual_seed(1)).backward()
+    assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
+    assert net[0].weight.grad is not None
+    assert net[1].track_running_stats
+    net(x)  # and afterwards they move again
+    assert not torch.equal(net[1].running_mean, before["1.running_mean"])

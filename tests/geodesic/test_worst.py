@@ -6,9 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from wassermix.core import labels as labelling
+from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.embed import Pixel
-from wassermix.geodesic.path import Geodesic
+from wassermix.geodesic.path import Geodesic, Labels
 from wassermix.geodesic.worst import Scorer, Search, place, search_passes, worst_times
 
 
@@ -138,3 +140,39 @@ def test_a_search_that_does_not_exist_is_refused() -> None:
 
 def _first(path: Geodesic) -> Tensor:
     return torch.tensor([[1.0, 0.0]]).expand(len(path), 2)
+
+
+def _linear_path(labels: Labels) -> tuple[Geodesic, Tensor]:
+    """Between two clouds in three dimensions, and a linear classifier's weights."""
+    generator = seeded(3)
+    start, end = torch.randn(8, 3, generator=generator), torch.randn(8, 3, generator=generator) + 2
+    y0, y1 = (labelling.soft(torch.full((8,), c), 2) for c in (0, 1))
+    path = Geodesic(start, end, y0, y1, torch.full((8,), 1 / 8), Pixel().fit(start), labels)
+    return path, torch.randn(3, 2, generator=generator)
+
+
+@pytest.mark.parametrize("labels", ["mix", "hard"])
+def test_the_slope_under_an_attack_is_that_of_finite_differences(labels: Labels) -> None:
+    path, weights = _linear_path(labels)
+
+    def attack(model: Classifier, x: Tensor, y: Tensor) -> Tensor:
+        """The worst input in a small l2 ball of a linear classifier, up to the ball's curvature."""
+        with torch.enable_grad():
+            point = x.detach().requires_grad_()
+            (slope,) = torch.autograd.grad(labelling.cross_entropy(model(point), y).sum(), point)
+        return x + 0.3 * slope / slope.norm(dim=1, keepdim=True)
+
+    scorer = Scorer(lambda x: x @ weights, "ce", attack=attack)
+
+    def score(t: Tensor) -> Tensor:
+        x, y, _ = place(path, t.expand(8))
+        return scorer(x, y).sum()
+
+    t = torch.tensor(0.2, requires_grad=True)
+    (slope,) = torch.autograd.grad(score(t), t)
+    step = 1e-2
+    with torch.no_grad():
+        expected = (score(t + step) - score(t - step)) / (2 * step)
+    assert float(slope) == pytest.approx(float(expected), rel=2e-3)
+    times, _ = worst_times(path, torch.zeros(8, dtype=torch.int64), scorer, search="gradient", candidates=4)
+    assert times.shape == (1,)

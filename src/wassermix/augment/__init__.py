@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from wassermix.augment.cutmix import CutMix
     from wassermix.augment.features import FeatureGeodesic
     from wassermix.augment.geodesic import GeodesicAugmenter
+    from wassermix.augment.jitter import Jitter
     from wassermix.augment.kmixup import KMixup
     from wassermix.augment.manifold import ManifoldMixup
     from wassermix.augment.mixup import Mixup
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from wassermix.augment.sampler import GeodesicSampler, augment_to_file
     from wassermix.augment.simplex import SimplexAugmenter
     from wassermix.augment.stored import AugmentedSet
+    from wassermix.augment.within_class import WithinClass
 
 __all__ = [
     "AUGMENTERS",
@@ -24,11 +26,13 @@ __all__ = [
     "FeatureGeodesic",
     "GeodesicAugmenter",
     "GeodesicSampler",
+    "Jitter",
     "KMixup",
     "ManifoldMixup",
     "Mixup",
     "PuzzleMix",
     "SimplexAugmenter",
+    "WithinClass",
     "augment_to_file",
 ]
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from wassermix.augment.bundle import Bundle, Part, Problem, join_parts, worst_targets
-from wassermix.augment.checking import require_rules, require_words
+from wassermix.augment.checking import Choice, Mode, Scope, Score, check_geodesic
+from wassermix.augment.ends import Ends, Maps, Pairing
+from wassermix.augment.mixing import themselves
 from wassermix.augment.pool import (
     Latents,
     Pairs,
     Pool,
     confusion_weights,
     near_weights,
+    nearest_weights,
     require_pairs,
     uniform_weights,
 )
@@ -31,50 +34,36 @@ from wassermix.core.samples import LabelledSamples, TensorSamples
 from wassermix.embed import Embedding, Pixel
 from wassermix.geodesic.path import Labels
 from wassermix.geodesic.worst import Scorer, Search, place, search_passes, worst_times
-from wassermix.transport import EntropicMap, solve_coupling
 
 __all__ = ["GeodesicAugmenter"]
 
-Scope = Literal["batch", "pair", "sample"]
-Score = Literal["kl", "ce"]
-Choice = Literal["worst", "random", "fixed"]
-Pairing = Literal["transport", "random"]
-Maps = Literal["batch", "class"]
-Mode = Literal["stored", "online"]
-WORDS: dict[str, Any] = {
-    "search": Search, "score": Score, "scope": Scope, "labels": Labels, "pairs": Pairs, "choice": Choice,
-    "pairing": Pairing, "maps": Maps, "mode": Mode,
-}  # fmt: skip
-"""The options that are words, and which ones they may be."""
 Attack = Callable[[Classifier, Tensor, Tensor], Tensor]
 CHUNK_ROWS = 8192
-TOLERANCE = 1e-3
-"""L1 error of the plans' marginals: an augmentation needs no more."""
-MAP_SIZE = 1000
-"""A stored map is fitted on at most so many samples of each class."""
 
 
 class GeodesicAugmenter:
     """Samples on Wasserstein geodesics between classes, at the time where the current model is worst.
 
     ``ratio`` x as many new samples as real ones. A path joins ``pair_size`` samples of one class with as many
-    of another by entropic transport (``entropy`` of the mean cost) in the space of ``embed``; with ``both``
+    of another in the space of ``embed``, sample by sample as ``pairing`` says (:class:`Ends`); with ``both``
     each problem serves both ways. Its time in [0, ``t_max``] is the worst of ``candidates`` by ``score``,
     searched on a ``search_share`` of the samples that share it: ``scope`` is one OT problem (the paper's
     ``batch``; each way has its own time), a class ``pair`` (among the some thousand samples that are made at
     once), or each ``sample`` alone. Labels as in :class:`Geodesic`.
 
-    Classes pair up evenly (``uniform``), by the model's ``confusion``, or by ``near``-ness in W2;
-    ``target_classes`` > 1 tries that many targets a source and keeps the worst, one way only whatever
-    ``both`` says. ``max_distance`` bounds each sample's move in l2. ``maps="class"`` fits one map for each
-    pair on whole classes (at most 1000 samples of each) and applies it to new samples, instead of an OT
-    problem for each batch.
+    Classes pair up evenly (``uniform``), by the model's ``confusion``, by ``near``-ness in W2, or each with
+    its ``nearest`` alone; ``target_classes`` > 1 tries that many targets a source and keeps the worst, one
+    way only whatever ``both`` says. ``max_distance`` bounds each sample's move in l2. ``maps="class"`` fits
+    one map for each pair on whole classes (at most 1000 samples of each) and applies it to new samples,
+    instead of an OT problem for each batch. In the first share ``warm_up`` of training times are drawn, not
+    searched: an untrained model is worst where a path begins.
 
     With an adversarial base method the search scores attacked samples, which costs its steps for every
     candidate; ``attacked=False`` scores clean ones.
 
     Controls: ``choice="random"`` draws the time, ``choice="fixed"`` takes ``time`` (0: reconstruction only);
-    ``pairing="random"`` joins random pairs (mixup between classes in the same space).
+    ``pairing="random"`` joins random pairs (mixup between classes in the same space), ``nearest`` each sample
+    with the nearest one of the other class.
 
     ``mode="stored"``: :meth:`make_set` every ``refresh`` epochs. ``mode="online"``: call it on a batch;
     ``reservoir`` > 0 remembers so many samples of each class as further sources and targets, until
@@ -107,11 +96,12 @@ class GeodesicAugmenter:
         target_classes: int = 1,
         choice: Choice = "worst",
         time: float = 0.0,
-        pairing: Pairing = "transport",
+        pairing: Pairing = "entropic",
         maps: Maps = "batch",
         reservoir: int = 0,
         mode: Mode = "stored",
         attacked: bool = True,
+        warm_up: float = 0.1,
     ) -> None:
         self.num_classes, self.embed = num_classes, embed
         self.ratio, self.pair_size, self.entropy = ratio, pair_size, entropy
@@ -120,12 +110,12 @@ class GeodesicAugmenter:
         self.labels, self.both, self.refresh, self.pairs = labels, both, refresh, pairs
         self.max_distance, self.target_classes = max_distance, target_classes
         self.choice, self.time, self.pairing, self.maps = choice, time, pairing, maps
-        self.reservoir, self.mode, self.attacked = reservoir, mode, attacked
+        self.reservoir, self.mode, self.attacked, self.warm_up = reservoir, mode, attacked, warm_up
         self._latents: Latents | None = None
-        self._class_maps: dict[tuple[int, int], EntropicMap] = {}
+        self._ends = Ends(pairing, entropy, maps)
         self._near: Tensor | None = None
         self._remembered = Reservoir(reservoir, num_classes)
-        _check(self)
+        check_geodesic(self)
 
     @property
     def passes(self) -> float:
@@ -135,6 +125,10 @@ class GeodesicAugmenter:
         share = 1.0 if self.scope == "sample" else self.search_share
         return search_passes(self.search, self.candidates) * share * self.target_classes
 
+    def passes_at(self, trained: float, /) -> float:
+        """:attr:`passes` at this share of training: 0 while times are drawn."""
+        return 0.0 if trained < self.warm_up else self.passes
+
     @property
     def stored(self) -> bool:
         """Whether a set stands beside the training split, instead of new samples beside each batch."""
@@ -142,8 +136,9 @@ class GeodesicAugmenter:
 
     @property
     def scored_under(self) -> tuple[str, ...]:
-        """The method's noise, and its attack where times are searched."""
-        return ("sigma", "attack") if self.attacked and self.choice == "worst" else ("sigma",)
+        """The method's noise, how far training is, and the method's attack where times are searched."""
+        attacked = self.attacked and self.choice == "worst"
+        return ("sigma", "trained", "attack") if attacked else ("sigma", "trained")
 
     def __call__(
         self,
@@ -154,15 +149,17 @@ class GeodesicAugmenter:
         generator: torch.Generator | None = None,
         sigma: float = 0.0,
         attack: Attack | None = None,
+        trained: float = 1.0,
     ) -> tuple[Tensor, Tensor]:
         """``round(ratio * len(x))`` new samples and their soft labels ``(m, k)``, to put beside the batch.
 
-        Soft labels count as their most probable class; with one class alone the tensors are empty. The
-        worst time and pairs by confusion need a model.
+        Soft labels count as their most probable class. Where only one class is known there is nowhere to go,
+        and the samples themselves come back. The worst time and pairs by confusion need a model; ``trained``
+        is the share of its training that it has behind it.
         """
         if self.maps == "class":
             raise InputError("augment: maps=class needs whole classes: use make_set, or maps='batch'")
-        scorer = self._scorer(model, sigma, attack)
+        scorer = self._scorer(model, sigma, attack, trained)
         embed = Pixel().fit(x) if self.embed is None else self.embed
         kinds = labelling.hard(y)
         with torch.no_grad():
@@ -170,7 +167,7 @@ class GeodesicAugmenter:
         pool = Pool(*self._remembered.join(z, kinds), self.num_classes, generator)
         wanted = round(self.ratio * len(x))
         if len(pool.present) < 2 or wanted == 0:
-            return x[:0], torch.zeros(0, self.num_classes, device=x.device)
+            return themselves(x, y, wanted, num_classes=self.num_classes)
         weights = self._weights(pool, TensorSamples(x, kinds), model)
         with torch.no_grad():
             parts = [
@@ -188,13 +185,14 @@ class GeodesicAugmenter:
         generator: torch.Generator | None = None,
         sigma: float = 0.0,
         attack: Attack | None = None,
+        trained: float = 1.0,
         progress: Callable[[int, int], None] | None = None,
     ) -> AugmentedSet:
         """``round(ratio * len(source))`` new samples, worst for ``model`` under noise ``sigma``.
 
         The source's latents are encoded at the first call and kept for the next ones.
         """
-        scorer = self._scorer(model, sigma, attack)
+        scorer = self._scorer(model, sigma, attack, trained)
         embed, latents = self._prepared(source)
         pool = Pool(latents, source.y, self.num_classes, generator)
         require_pairs(pool, "augment")
@@ -241,16 +239,20 @@ class GeodesicAugmenter:
         """The embedding and the source's latents, encoded once; what was learnt from another source goes."""
         if self._latents is None or self._latents.source is not source:
             embed = Pixel().fit(source.get(torch.arange(1))) if self.embed is None else self.embed
-            self._latents, self._near, self._class_maps = Latents(source, embed), None, {}
+            self._latents, self._near = Latents(source, embed), None
+            self._ends.forget()
         return self._latents.embed, self._latents
 
-    def _scorer(self, model: Classifier | None, sigma: float, attack: Attack | None) -> Scorer | None:
+    def _scorer(
+        self, model: Classifier | None, sigma: float, attack: Attack | None, trained: float
+    ) -> Scorer | None:
         if model is None and self.choice == "worst":
             raise InputError(
                 "augment: choice=worst looks for the time where a model is worst; "
                 "give a model, or use choice='random'"
             )
-        return None if model is None else Scorer(model, self.score, sigma, attack)
+        drawn = model is None or trained < self.warm_up
+        return None if drawn or model is None else Scorer(model, self.score, sigma, attack)
 
     def _weights(self, pool: Pool, source: LabelledSamples, model: Classifier | None) -> Tensor:
         if self.pairs == "confusion":
@@ -260,11 +262,12 @@ class GeodesicAugmenter:
                     "give a model, or use pairs='uniform' or 'near'"
                 )
             return confusion_weights(pool, source, model)
-        if self.pairs == "near":
+        if self.pairs in ("near", "nearest"):
+            weigh = near_weights if self.pairs == "near" else nearest_weights
             if pool.latents is not self._latents:  # a batch, which may lack classes that the next one has
-                return near_weights(pool, self.entropy)
+                return weigh(pool, self.entropy)
             if self._near is None:
-                self._near = near_weights(pool, self.entropy)
+                self._near = weigh(pool, self.entropy)
             return self._near
         return uniform_weights(pool)
 
@@ -301,31 +304,11 @@ class GeodesicAugmenter:
             same = [problems[number] for number in numbers]
             z0 = pool.latents[torch.stack([p.rows0 for p in same])]
             z1 = pool.latents[torch.stack([p.rows1 for p in same])]
-            there, back = self._ends(pool, z0, z1, same, both=both)
+            there, back = self._ends.find(pool, z0, z1, same, both=both)
             parts.append(Part(z0, there, [(p.c0, p.c1) for p in same], numbers))
             if back is not None:
                 parts.append(Part(z1, back, [(p.c1, p.c0) for p in same], [-1 - n for n in numbers]))
         return join_parts(parts, embed, num_classes=self.num_classes, labels=self.labels)
-
-    def _ends(
-        self, pool: Pool, z0: Tensor, z1: Tensor, problems: list[Problem], *, both: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """Where each sample of ``z0 (b, n, d)`` goes in ``z1 (b, m, d)``, and the way back."""
-        n, m = z0.shape[1], z1.shape[1]
-        if self.pairing == "random":  # dealt in random order already
-            return z1[:, torch.arange(n) % m], z0[:, torch.arange(m) % n] if both else None
-        if self.maps == "class":
-            there = [self._class_map(pool, p.c0, p.c1).map(z) for z, p in zip(z0, problems)]
-            back = [self._class_map(pool, p.c1, p.c0).map(z) for z, p in zip(z1, problems)] if both else None
-            return torch.stack(there), None if back is None else torch.stack(back)
-        coupling = solve_coupling(z0, z1, self.entropy, tolerance=TOLERANCE)
-        return coupling.push(z1), coupling.pull(z0) if both else None
-
-    def _class_map(self, pool: Pool, c0: int, c1: int) -> EntropicMap:
-        if (c0, c1) not in self._class_maps:
-            clouds = [pool.latents[pool.sample(c, MAP_SIZE, "map", c0, c1)] for c in (c0, c1)]
-            self._class_maps[c0, c1] = EntropicMap(entropy=self.entropy, tolerance=TOLERANCE).fit(*clouds)
-        return self._class_maps[c0, c1]
 
     def _times(
         self, made: Bundle, scorer: Scorer | None, generator: torch.Generator | None
@@ -356,26 +339,3 @@ class GeodesicAugmenter:
         key = made.problem if self.scope == "batch" else made.class0 * self.num_classes + made.class1
         group: Tensor = key.unique(return_inverse=True)[1]
         return group.to(made.path.start.device)
-
-
-def _check(augment: GeodesicAugmenter) -> None:
-    """Refuse settings that cannot mean anything, each with its own sentence."""
-    require_words(augment, WORDS)
-    rules = {
-        f"num_classes is at least 2; got {augment.num_classes}": augment.num_classes >= 2,
-        f"ratio is not negative; got {augment.ratio}": augment.ratio >= 0,
-        f"pair_size is at least 1; got {augment.pair_size}": augment.pair_size >= 1,
-        f"candidates is at least 1; got {augment.candidates}": augment.candidates >= 1,
-        f"t_max is within (0, 1]; got {augment.t_max}": 0 < augment.t_max <= 1,
-        f"time is within [0, 1]; got {augment.time}": 0 <= augment.time <= 1,
-        f"search_share is within (0, 1]; got {augment.search_share}": 0 < augment.search_share <= 1,
-        f"refresh is at least 1; got {augment.refresh}": augment.refresh >= 1,
-        f"target_classes is at least 1; got {augment.target_classes}": augment.target_classes >= 1,
-        "target_classes above 1 keeps the worst of them: it needs choice=worst": augment.target_classes == 1
-        or augment.choice == "worst",
-        f"max_distance is positive, or None; got {augment.max_distance}": augment.max_distance is None
-        or augment.max_distance > 0,
-        "maps=class needs whole classes: use mode=stored": augment.maps == "batch"
-        or augment.mode == "stored",
-    }
-    require_rules(rules)

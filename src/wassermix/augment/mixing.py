@@ -10,7 +10,7 @@ from wassermix.core import labels
 from wassermix.core.draws import permutation, uniform
 from wassermix.core.errors import InputError
 
-__all__ = ["beta_share", "mix_labels", "pairing", "require_beta", "soft_labels"]
+__all__ = ["beta_share", "mix_labels", "pairing", "require_beta", "soft_labels", "themselves"]
 
 
 def beta_share(beta: float, generator: torch.Generator | None) -> float:
@@ -31,6 +31,12 @@ def soft_labels(y: Tensor, num_classes: int | None, dtype: torch.dtype) -> Tenso
     if num_classes is None:
         raise InputError("mixing labels needs num_classes, or soft labels (n, k); got classes without either")
     return labels.soft(y, num_classes, dtype)
+
+
+def themselves(x: Tensor, y: Tensor, wanted: int, *, num_classes: int) -> tuple[Tensor, Tensor]:
+    """``wanted`` of the samples, counted round, with soft labels: what a path of no length leads to."""
+    rows = torch.arange(wanted if len(x) else 0, device=x.device) % max(len(x), 1)
+    return x[rows], labels.soft(y, num_classes, x.dtype)[rows]
 
 
 def mix_labels(y: Tensor, pairs: Tensor, share: Tensor | float) -> Tensor:

@@ -17,9 +17,9 @@ from wassermix.embed import Embedding, encode_rows
 from wassermix.geodesic.worst import device_of
 from wassermix.transport import solve_coupling
 
-__all__ = ["Pairs", "Pool", "confusion_weights", "near_weights", "uniform_weights"]
+__all__ = ["Pairs", "Pool", "confusion_weights", "near_weights", "nearest_weights", "uniform_weights"]
 
-Pairs = Literal["uniform", "confusion", "near"]
+Pairs = Literal["uniform", "confusion", "near", "nearest"]
 CACHE_BYTES = 2**29
 """Latents are kept in memory up to this size; larger ones are encoded when they are drawn."""
 WATCHED = 2000
@@ -163,6 +163,13 @@ def near_weights(pool: Pool, entropy: float) -> Tensor:
     apart = costs.clamp_min(max(float(costs.max()) * LEAST_COST, 1e-30))
     nearest = apart[even > 0].min()  # as a unit: a power of raw costs would leave float's range
     return even * (nearest / apart) ** NEARNESS
+
+
+def nearest_weights(pool: Pool, entropy: float) -> Tensor:
+    """Each class with the one that is nearest in W2 alone, ``(k, k)``."""
+    near = near_weights(pool, entropy)
+    best = near.max(dim=1, keepdim=True).values
+    return ((near == best) & (best > 0)).to(near.dtype)
 
 
 def require_pairs(pool: Pool, where: str) -> None:

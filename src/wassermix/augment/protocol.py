@@ -36,6 +36,7 @@ class Augmenter(Protocol):
     - ``needs_images = True``: refused beforehand on samples that are no images;
     - ``ratio``: how many new samples it adds for each one of the batch, 1 where it does not say;
     - ``scored_under``: see :class:`Scored`;
+    - ``passes_at(trained)``: its cost at a share of training, where that changes;
     - ``on`` instead of the call: see :class:`MixesInside`;
     - ``stored``, ``refresh``, ``make_set``, ``load_set``: see :class:`KeepsSet`;
     - ``begin_epoch()``: called before each epoch, to forget what was remembered of earlier batches.
@@ -69,10 +70,10 @@ class Scored(Protocol):
 
     @property
     def scored_under(self) -> Collection[str]:
-        """Further keyword arguments that its call and ``make_set`` take: ``sigma``, ``attack``, or both.
+        """Further keyword arguments that its call and ``make_set`` take: ``sigma``, ``trained``, ``attack``.
 
-        ``sigma`` is the method's noise; ``attack(model, x, y)`` the method's own perturbation, given where
-        the method has one.
+        ``sigma`` is the method's noise; ``trained`` the share of training that is done;
+        ``attack(model, x, y)`` the method's own perturbation, given where the method has one.
         """
         ...
 
@@ -149,6 +150,11 @@ class _Priced(Protocol):
 
 
 @runtime_checkable
+class _PricedInTime(Protocol):
+    def passes_at(self, trained: float, /) -> float: ...
+
+
+@runtime_checkable
 class _Sized(Protocol):
     @property
     def ratio(self) -> float: ...
@@ -171,6 +177,8 @@ class Conditions:
     sigma: float = 0.0
     attack: Attack | None = None
     attack_passes: float = 0.0
+    trained: float = 1.0
+    """The share of training that is done."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +219,8 @@ class Augmentation:
     def passes(self, conditions: Conditions) -> float:
         """Passes that making one sample costs; each forward of a search may follow an attack."""
         own = float(self.component.passes) if isinstance(self.component, _Priced) else 0.0
+        if isinstance(self.component, _PricedInTime):
+            own = float(self.component.passes_at(conditions.trained))
         return own * (1 + 3 * conditions.attack_passes) if "attack" in self._under(conditions) else own
 
     def batch_passes(self, conditions: Conditions) -> float:
@@ -268,5 +278,5 @@ class Augmentation:
 
     def _under(self, conditions: Conditions) -> dict[str, Any]:
         wanted = self.component.scored_under if isinstance(self.component, Scored) else ()
-        given = {"sigma": conditions.sigma, "attack": conditions.attack}
+        given = {"sigma": conditions.sigma, "trained": conditions.trained, "attack": conditions.attack}
         return {key: value for key, value in given.items() if key in wanted and value is not None}

@@ -86,7 +86,7 @@ class PuzzleMix:
         blocks = self._grid(x, uniform((), generator, torch.device("cpu")).item())
         share, pairs = beta_share(self.beta, generator), pairing(len(x), generator, x.device)
         saliency = input_saliency(model, x, y)
-        mask = self.mask(x, saliency, pairs, blocks=blocks, share=share)
+        mask = self.mask(x.detach(), saliency, pairs, blocks=blocks, share=share)
         mixed = self.assemble(x, saliency, pairs, mask)
         return mixed, mix_labels(target, pairs, mask.mean(dim=(1, 2)))
 

@@ -17,6 +17,8 @@ AUGMENTERS = Registry(
         "kmixup": "wassermix.augment.kmixup:KMixup",
         "cutmix": "wassermix.augment.cutmix:CutMix",
         "manifold": "wassermix.augment.manifold:ManifoldMixup",
+        "within-class": "wassermix.augment.within_class:WithinClass",
+        "jitter": "wassermix.augment.jitter:Jitter",
         "puzzlemix": "wassermix.augment.puzzlemix:PuzzleMix",
     },
 )

@@ -7,8 +7,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from wassermix.augment.checking import require_rules, require_words
-from wassermix.augment.geodesic import TOLERANCE, Score
+from wassermix.augment.checking import Score, require_rules, require_words
+from wassermix.augment.ends import TOLERANCE
+from wassermix.augment.mixing import themselves
 from wassermix.augment.pool import Pool
 from wassermix.augment.reservoir import Reservoir
 from wassermix.core import labels as labelling
@@ -86,7 +87,8 @@ class SimplexAugmenter:
     ) -> tuple[Tensor, Tensor]:
         """``round(ratio * len(x))`` new samples and their soft labels ``(m, k)``, to put beside the batch.
 
-        Soft labels count as their most probable class; with one class alone the tensors are empty.
+        Soft labels count as their most probable class. Where only one class is known there is nowhere to go,
+        and the samples themselves come back.
         """
         if model is None and self.choice == "worst":
             raise InputError(
@@ -95,11 +97,13 @@ class SimplexAugmenter:
             )
         scorer = None if model is None else Scorer(model, self.score, sigma)
         embed = Pixel().fit(x) if self.embed is None else self.embed
-        wanted, parts = round(self.ratio * len(x)), [(x[:0], torch.zeros(0, self.num_classes).to(x))]
+        wanted, parts = round(self.ratio * len(x)), []
         with torch.no_grad():
             z, kinds = self._remembered.join(embed.encode(x), labelling.hard(y))
             pool = Pool(z, kinds, self.num_classes, generator)
-            while len(pool.present) > 1 and wanted > 0:
+            if len(pool.present) < 2 or wanted == 0:
+                return themselves(x, y, wanted, num_classes=self.num_classes)
+            while wanted > 0:
                 surface = self._surface(pool, z, embed)
                 point = surface.at(self._weights(surface, scorer, generator))
                 parts.append((point.x[:wanted], point.y[:wanted]))

@@ -11,7 +11,10 @@ from torch import Tensor, nn
 
 from wassermix.core.errors import InputError
 
-__all__ = ["Classifier", "evaluating", "frozen", "logits_of"]
+__all__ = ["Classifier", "evaluating", "frozen", "keeping_statistics", "logits_of"]
+
+NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm)
+TRACKING = "track_running_stats"
 
 Classifier = Callable[[Tensor], Tensor]
 """Anything that takes inputs ``(n, ...)`` to logits ``(n, k)``; a module or a plain function."""
@@ -30,6 +33,14 @@ def frozen(model: Classifier) -> Iterator[None]:
     """No gradients for the parameters inside, so that attacks pay only for input gradients."""
     parameters = list(model.parameters()) if isinstance(model, nn.Module) else []
     with _switched_off(parameters, "requires_grad"):
+        yield
+
+
+@contextmanager
+def keeping_statistics(model: Classifier) -> Iterator[None]:
+    """Layers that normalise by their batch do so inside too, but leave their running statistics alone."""
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    with _switched_off([one for one in modules if isinstance(one, NORMS) and one.training], TRACKING):
         yield
 
 

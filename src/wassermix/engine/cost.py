@@ -15,6 +15,7 @@ from wassermix.engine.settings import Config
 
 __all__ = ["TrainingCost", "estimate_training"]
 
+STEPS = 20
 FIRST, MOST = 2, 200
 """Updates of the first look, and at most of the measurement."""
 
@@ -49,7 +50,9 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
     # The worst time of each stored sample is searched once every `refresh` epochs.
     searched = 0.0
     if parts.augment is not None and stored is not None:
-        searched = parts.augment.passes(conditions_of(parts.method, 1.0)) * extra / stored.refresh
+        shares = [step / STEPS for step in range(STEPS)]  # the price of a search may change on the way
+        prices = [parts.augment.passes(conditions_of(parts.method, share)) for share in shares]
+        searched = sum(prices) / STEPS * extra / stored.refresh
     an_image = short.passes / short.images + searched / samples
     an_update = an_image * short.images / short.updates
     if budget.unit == "passes":

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from wassermix.augment.protocol import Augmentation, Conditions
 from wassermix.core import labels
+from wassermix.core.classifier import keeping_statistics
 from wassermix.data import Split
 from wassermix.embed import Embedding
 from wassermix.geodesic.protocol import Regularizer
@@ -56,16 +57,17 @@ class Objective(nn.Module):
             seen = mixed if target is None else replace(mixed, y=target)
             terms = dict(self.method.loss(self.model, seen))
         if self.extras.regularizer is not None:
-            terms["smoothness"] = self.extras.regularizer.loss(
-                self.model,
-                batch.x,
-                batch.y,
-                embed=self.extras.embed,
-                generator=batch.generator,
-                sigma=self.method.sigma,
-                progress=batch.progress,
-                source=self.extras.source,
-            )
+            with keeping_statistics(self.model):
+                terms["smoothness"] = self.extras.regularizer.loss(
+                    self.model,
+                    batch.x,
+                    batch.y,
+                    embed=self.extras.embed,
+                    generator=batch.generator,
+                    sigma=self.method.sigma,
+                    progress=batch.progress,
+                    source=self.extras.source,
+                )
         return terms
 
     def begin_epoch(self) -> None:
@@ -96,8 +98,8 @@ def conditions_of(method: Method, progress: float, generator: torch.Generator | 
     """How the method trains at this share of training: what an augmenter looks for the worst place under."""
     own = perturbation(method, progress, generator)
     if own is None:
-        return Conditions(method.sigma)
-    return Conditions(method.sigma, own.attack, own.passes)
+        return Conditions(method.sigma, trained=progress)
+    return Conditions(method.sigma, own.attack, own.passes, progress)
 
 
 def _moved(extras: Extras, home: torch.device) -> Extras:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from wassermix.core import labels as labelling
-from wassermix.core.classifier import Classifier
+from wassermix.core.classifier import Classifier, keeping_statistics
 from wassermix.core.errors import InputError
 from wassermix.core.samples import LabelledSamples
 from wassermix.embed import Embedding
@@ -56,13 +56,17 @@ def geodesic_smoothness(
     ``score="ce"`` is the paper's cross-entropy; ``kl`` subtracts the label's entropy: else a constant
     classifier costs nothing and a calibrated one ``2 log 2``. ``label_term=False`` holds the label still, as
     the formula in the paper's text does (its appendix does not). ``power=2`` is the form of its proposition.
+    Running statistics of batch norm are left alone.
     """
     _require_points(points, power)
     _require_choice("estimator", estimator, ESTIMATORS)
     noise = _noise(path, sigma, generator)
     loss = _loss(score) if loss is None else loss
     estimate = _differences if estimator == "differences" else _derivative
-    total = estimate(net, path, points, loss=loss, noise=noise, label_term=label_term, generator=generator)
+    with keeping_statistics(net):
+        total = estimate(
+            net, path, points, loss=loss, noise=noise, label_term=label_term, generator=generator
+        )
     return total if power == 1 else total**power
 
 

@@ -43,9 +43,14 @@ class Scorer:
             seen = x[rows] if noise is None else x[rows] + self.sigma * noise[rows]
             seen, target = seen.to(home), y[rows].to(home)
             if self.attack is not None:
-                seen = self.attack(self.model, seen.detach(), target)
+                seen = _moved(seen, self.attack(self.model, seen.detach(), target.detach()))
             parts.append(judge(self.model(seen), target))
         return torch.cat(parts).to(x.device)
+
+
+def _moved(x: Tensor, attacked: Tensor) -> Tensor:
+    """The attacked inputs; where they depend on a time, the attack is held fixed and moves along."""
+    return x + (attacked - x).detach() if x.requires_grad else attacked
 
 
 def device_of(model: Classifier, otherwise: torch.device) -> torch.device:
