@@ -50,9 +50,11 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
     # The worst time of each stored sample is searched once every `refresh` epochs.
     searched = 0.0
     if parts.augment is not None and stored is not None:
-        shares = [step / STEPS for step in range(STEPS)]  # the price of a search may change on the way
+        one = make_budget(config.model_copy(update={"epochs": 1, "updates": None, "budget": None}), samples)
+        sets = STEPS if budget.unit == "passes" else math.ceil(budget.amount / one.amount / stored.refresh)
+        shares = [number / sets for number in range(sets)]  # the price of a search may change on the way
         prices = [parts.augment.passes(conditions_of(parts.method, share)) for share in shares]
-        searched = sum(prices) / STEPS * extra / stored.refresh
+        searched = sum(prices) / sets * extra / stored.refresh
     an_image = short.passes / short.images + searched / samples
     an_update = an_image * short.images / short.updates
     if budget.unit == "passes":
