@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from wassermix.augment.mixing import beta_share, mix_labels, pairing, require_beta, soft_labels
+from wassermix.augment.mixing import BatchMixing, beta_share, mix_labels, pairing
 from wassermix.core.classifier import Classifier
 from wassermix.core.draws import uniform
 from wassermix.core.errors import InputError
@@ -18,7 +18,7 @@ __all__ = ["CutMix", "cut_box"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CutMix:
+class CutMix(BatchMixing):
     """A rectangle of each image replaced by that of a random partner; labels mix by area.
 
     Sides ``sqrt(1 - l)`` of the image's, ``l ~ Beta(beta, beta)``, a centre drawn uniformly, clipped at the
@@ -27,45 +27,34 @@ class CutMix:
     Args:
         beta: the parameter of the Beta law.
         probability: the share of batches that are cut; the others pass with soft labels.
-        num_classes: needed where labels come as classes.
     """
 
-    beta: float = 1.0
     probability: float = 1.0
-    num_classes: int | None = None
 
-    adds: ClassVar[bool] = False
     needs_images: ClassVar[bool] = True
-    passes: ClassVar[float] = 0.0
     reference: ClassVar[str] = "Yun et al. 2019"
 
     def __post_init__(self) -> None:
-        require_beta(self, self.beta)
+        super().__post_init__()
         if not 0 <= self.probability <= 1:
             raise InputError(f"CutMix: probability is {self.probability!r}; expected a number in [0, 1]")
 
-    def __call__(
-        self,
-        x: Tensor,
-        y: Tensor,
-        *,
-        model: Classifier | None = None,
-        generator: torch.Generator | None = None,
+    def mixed(
+        self, x: Tensor, y: Tensor, model: Classifier | None, generator: torch.Generator | None
     ) -> tuple[Tensor, Tensor]:
-        """Mixed images and soft labels, as many as came; the model is not asked."""
+        """The cut batch; the model is not asked."""
         if x.dim() != 4:
             raise InputError(f"CutMix works on images (n, c, h, w); got inputs {tuple(x.shape)}")
-        target = soft_labels(y, self.num_classes, x.dtype)
         chance, column, row = uniform((3,), generator, torch.device("cpu")).tolist()
         if chance >= self.probability:
-            return x, target
+            return x, y
         size = x.shape[2], x.shape[3]
         top, bottom, left, right = cut_box(beta_share(self.beta, generator), size, centre=(row, column))
         pairs = pairing(len(x), generator, x.device)
         mixed = x.clone()
         mixed[:, :, top:bottom, left:right] = x[pairs, :, top:bottom, left:right]
         share = 1 - (bottom - top) * (right - left) / (size[0] * size[1])
-        return mixed, mix_labels(target, pairs, share)
+        return mixed, mix_labels(y, pairs, share)
 
 
 def cut_box(share: float, size: tuple[int, int], *, centre: tuple[float, float]) -> tuple[int, int, int, int]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from wassermix.augment.mixing import soft_labels, themselves
 from wassermix.core.classifier import Classifier
@@ -42,12 +41,7 @@ class Jitter:
             raise InputError(f"Jitter: scale is {self.scale} and ratio {self.ratio}; expected 0 or more")
 
     def __call__(
-        self,
-        x: Tensor,
-        y: Tensor,
-        *,
-        model: Classifier | None = None,
-        generator: torch.Generator | None = None,
+        self, x: Tensor, y: Tensor, *, model: Classifier | None = None, generator: Generator | None = None
     ) -> tuple[Tensor, Tensor]:
         """``round(ratio * len(x))`` new samples and their soft labels; the model is not asked."""
         target = soft_labels(y, self.num_classes, x.dtype)

@@ -9,7 +9,7 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from wassermix.augment.mixing import beta_share, mix_labels, pairing, require_beta, soft_labels
+from wassermix.augment.mixing import BatchMixing, beta_share, mix_labels, pairing
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 
@@ -17,7 +17,7 @@ __all__ = ["KMixup", "match_blocks"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class KMixup:
+class KMixup(BatchMixing):
     """Mixup whose pairs are matched: in blocks of k samples, by the least sum of squared distances.
 
     A random order cuts the batch into blocks; each block is assigned to the next one (exact OT between
@@ -27,37 +27,27 @@ class KMixup:
     Args:
         beta: the parameter of the Beta law.
         block: k, at most half a batch: a block matched with itself would not mix at all.
-        num_classes: needed where labels come as classes.
     """
 
     beta: float = 10.0
     block: int = 16
-    num_classes: int | None = None
 
-    adds: ClassVar[bool] = False
-    passes: ClassVar[float] = 0.0
     reference: ClassVar[str] = "Greenewald et al. 2021"
 
     def __post_init__(self) -> None:
-        require_beta(self, self.beta)
+        super().__post_init__()
         if self.block < 1:
             raise InputError(f"KMixup: block is {self.block!r}; expected 1 or more")
 
-    def __call__(
-        self,
-        x: Tensor,
-        y: Tensor,
-        *,
-        model: Classifier | None = None,
-        generator: torch.Generator | None = None,
+    def mixed(
+        self, x: Tensor, y: Tensor, model: Classifier | None, generator: torch.Generator | None
     ) -> tuple[Tensor, Tensor]:
-        """Mixed samples and soft labels, as many as came; the model is not asked."""
-        target = soft_labels(y, self.num_classes, x.dtype)
+        """The mixed batch; the model is not asked."""
         share = beta_share(self.beta, generator)
         order = pairing(len(x), generator, x.device)
         block = max(min(self.block, len(x) // 2), 1)
         pairs = match_blocks(x, order, order.roll(-block), block=block)
-        return share * x + (1 - share) * x[pairs], mix_labels(target, pairs, share)
+        return share * x + (1 - share) * x[pairs], mix_labels(y, pairs, share)
 
 
 def match_blocks(x: Tensor, sources: Tensor, targets: Tensor, *, block: int) -> Tensor:

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from scipy.special import betaincinv
-from torch import Tensor
+from torch import Generator, Tensor
 
 from wassermix.core import labels
+from wassermix.core.classifier import Classifier
 from wassermix.core.draws import permutation, uniform
 from wassermix.core.errors import InputError
 
-__all__ = ["beta_share", "mix_labels", "pairing", "require_beta", "soft_labels", "themselves"]
+__all__ = ["BatchMixing", "beta_share", "mix_labels", "pairing", "require_beta", "soft_labels", "themselves"]
 
 
-def beta_share(beta: float, generator: torch.Generator | None) -> float:
+@dataclass(frozen=True, kw_only=True)
+class BatchMixing:
+    """An augmenter that mixes a batch with itself: as many samples come back as went in.
+
+    Subclasses say how in :meth:`mixed`. ``beta`` is the parameter of the Beta law of the share;
+    ``num_classes`` is needed where labels come as classes.
+    """
+
+    beta: float = 1.0
+    num_classes: int | None = None
+
+    adds: ClassVar[bool] = False
+    passes: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        require_beta(self, self.beta)
+
+    def __call__(
+        self, x: Tensor, y: Tensor, *, model: Classifier | None = None, generator: Generator | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Mixed samples and soft labels, as many as came."""
+        return self.mixed(x, soft_labels(y, self.num_classes, x.dtype), model, generator)
+
+    def mixed(
+        self, x: Tensor, y: Tensor, model: Classifier | None, generator: Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        """The batch ``x (n, ...)`` with soft labels ``y (n, k)``, mixed."""
+        raise NotImplementedError
+
+
+def beta_share(beta: float, generator: Generator | None) -> float:
     """One draw of Beta(beta, beta), as the quantile of a uniform number: repeatable by the generator."""
     return float(betaincinv(beta, beta, uniform((), generator, torch.device("cpu")).item()))
 
 
-def pairing(count: int, generator: torch.Generator | None, device: torch.device) -> Tensor:
+def pairing(count: int, generator: Generator | None, device: torch.device) -> Tensor:
     """A random permutation: sample i is mixed with sample ``pairing[i]``."""
     return permutation(count, generator).to(device)
 

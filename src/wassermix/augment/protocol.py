@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
@@ -53,12 +53,7 @@ class Augmenter(Protocol):
         ...
 
     def __call__(
-        self,
-        x: Tensor,
-        y: Tensor,
-        *,
-        model: Classifier | None = None,
-        generator: torch.Generator | None = None,
+        self, x: Tensor, y: Tensor, *, model: Classifier | None = None, generator: Generator | None = None
     ) -> tuple[Tensor, Tensor]:
         """Samples and soft labels ``(m, *shape), (m, k)`` made from a batch."""
         ...
@@ -83,7 +78,7 @@ class MixesInside(Protocol):
     """An augmenter that mixes in a hidden layer."""
 
     def on(
-        self, model: nn.Module, x: Tensor, y: Tensor, *, generator: torch.Generator | None = None
+        self, model: nn.Module, x: Tensor, y: Tensor, *, generator: Generator | None = None
     ) -> AbstractContextManager[Tensor]:
         """``with augment.on(model, x, y) as target: logits = model(x)``: one forward, of all samples."""
         ...
@@ -234,7 +229,7 @@ class Augmentation:
         y: Tensor,
         *,
         model: Classifier,
-        generator: torch.Generator | None,
+        generator: Generator | None,
         conditions: Conditions,
     ) -> tuple[Tensor, Tensor]:
         """What the augmenter makes of a batch."""
@@ -245,7 +240,7 @@ class Augmentation:
         return made
 
     def mix_inside(
-        self, model: nn.Module, x: Tensor, y: Tensor, *, generator: torch.Generator | None
+        self, model: nn.Module, x: Tensor, y: Tensor, *, generator: Generator | None
     ) -> AbstractContextManager[Tensor]:
         """The mixing of a hidden layer, for the time of one forward."""
         assert isinstance(self.component, MixesInside)
@@ -256,7 +251,7 @@ class Augmentation:
         source: LabelledSamples,
         *,
         model: Classifier,
-        generator: torch.Generator | None,
+        generator: Generator | None,
         conditions: Conditions,
     ) -> StoredSet:
         """A new stored set under the current model."""

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from wassermix.augment.grid_cut import cut_grid
-from wassermix.augment.mixing import beta_share, mix_labels, pairing, require_beta, soft_labels
+from wassermix.augment.mixing import BatchMixing, beta_share, mix_labels, pairing
 from wassermix.augment.patches import border_costs, move_patches, pool, transport_plan
 from wassermix.core import labels
 from wassermix.core.classifier import Classifier, evaluating, frozen
@@ -23,7 +23,7 @@ __all__ = ["PuzzleMix"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PuzzleMix:
+class PuzzleMix(BatchMixing):
     """Images mixed block by block so that little saliency is lost, their patches moved to where they show.
 
     1. Saliency: the root mean square over channels of the loss's input gradient, in eval mode.
@@ -44,10 +44,8 @@ class PuzzleMix:
         prior: the weight of the distance from l (eta).
         transport: the price of moving a patch across the image (t_eps); 0 switches moving off.
         transport_patch: the side of the patches that move, in pixels; 0 is the mask's blocks.
-        num_classes: needed where labels come as classes.
     """
 
-    beta: float = 1.0
     grids: tuple[int, ...] = (2, 4, 8, 16)
     levels: int = 3
     smoothness: float = 1.2
@@ -55,15 +53,13 @@ class PuzzleMix:
     prior: float = 0.2
     transport: float = 0.8
     transport_patch: int = 0
-    num_classes: int | None = None
 
-    adds: ClassVar[bool] = False
     needs_images: ClassVar[bool] = True
     passes: ClassVar[float] = 1.0
     reference: ClassVar[str] = "Kim, Choo, Song 2020"
 
     def __post_init__(self) -> None:
-        require_beta(self, self.beta)
+        super().__post_init__()
         if self.levels < 2:
             raise InputError(f"PuzzleMix: levels is {self.levels}; expected 2 or more")
         if not 0 <= self.border <= 1:
@@ -71,24 +67,18 @@ class PuzzleMix:
         if min(self.smoothness, self.prior, self.transport, self.transport_patch) < 0:
             raise InputError("PuzzleMix: smoothness, prior, transport and transport_patch must be 0 or more")
 
-    def __call__(
-        self,
-        x: Tensor,
-        y: Tensor,
-        *,
-        model: Classifier | None = None,
-        generator: torch.Generator | None = None,
+    def mixed(
+        self, x: Tensor, y: Tensor, model: Classifier | None, generator: torch.Generator | None
     ) -> tuple[Tensor, Tensor]:
-        """Mixed images and soft labels, as many as came; asks the model for its gradient."""
+        """The mixed batch; asks the model for its gradient."""
         if model is None or x.dim() != 4:
             raise InputError("PuzzleMix needs model= and images (n, c, h, w)")
-        target = soft_labels(y, self.num_classes, x.dtype)
         blocks = self._grid(x, uniform((), generator, torch.device("cpu")).item())
         share, pairs = beta_share(self.beta, generator), pairing(len(x), generator, x.device)
         saliency = input_saliency(model, x, y)
         mask = self.mask(x.detach(), saliency, pairs, blocks=blocks, share=share)
         mixed = self.assemble(x, saliency, pairs, mask)
-        return mixed, mix_labels(target, pairs, mask.mean(dim=(1, 2)))
+        return mixed, mix_labels(y, pairs, mask.mean(dim=(1, 2)))
 
     def mask(self, x: Tensor, saliency: Tensor, pairs: Tensor, *, blocks: int, share: float) -> Tensor:
         """Each image's share of each block, ``(n, b, b)`` in [0, 1]."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from wassermix.augment.mixing import beta_share, require_beta, soft_labels
+from wassermix.augment.mixing import BatchMixing, beta_share
 from wassermix.core import labels
 from wassermix.core.classifier import Classifier
 from wassermix.core.draws import permutation
@@ -17,7 +17,7 @@ __all__ = ["WithinClass"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WithinClass:
+class WithinClass(BatchMixing):
     """The batch mixed with itself inside each class: ``l x + (1 - l) x[pairs]``, ``y`` unchanged.
 
     ``l ~ Beta(beta, beta)``, one draw a batch; partners are dealt at random among the samples whose most
@@ -25,29 +25,16 @@ class WithinClass:
     mixed labels?
     """
 
-    beta: float = 1.0
-    num_classes: int | None = None
-
-    adds: ClassVar[bool] = False
-    passes: ClassVar[float] = 0.0
     reference: ClassVar[str] = "a control"
 
-    def __post_init__(self) -> None:
-        require_beta(self, self.beta)
-
-    def __call__(
-        self,
-        x: Tensor,
-        y: Tensor,
-        *,
-        model: Classifier | None = None,
-        generator: torch.Generator | None = None,
+    def mixed(
+        self, x: Tensor, y: Tensor, model: Classifier | None, generator: torch.Generator | None
     ) -> tuple[Tensor, Tensor]:
-        """Mixed samples and soft labels, as many as came; the model is not asked."""
-        target, share = soft_labels(y, self.num_classes, x.dtype), beta_share(self.beta, generator)
+        """The mixed batch; the model is not asked."""
+        share = beta_share(self.beta, generator)
         mixed = permutation(len(x), generator).to(x.device)
         classes = labels.hard(y)
         # Sorted by class, once in the given and once in a random order: row by row these are partners.
         here, there = classes.argsort(stable=True), mixed[classes[mixed].argsort(stable=True)]
         pairs = torch.empty_like(here).index_copy(0, here, there)
-        return share * x + (1 - share) * x[pairs], target
+        return share * x + (1 - share) * x[pairs], y
