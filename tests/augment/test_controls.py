@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from wassermix.augment import Jitter, PuzzleMix, WithinClass
+from wassermix.augment import Jitter, JointGeodesic, PuzzleMix, WithinClass
 from wassermix.core import labels
 from wassermix.core.errors import InputError
 from wassermix.methods import ERM, Batch, Gaussian
@@ -68,3 +68,18 @@ def test_puzzlemix_takes_small_integers_and_images_that_carry_a_gradient() -> No
     assert torch.allclose(target.sum(dim=1), torch.ones(6))
     again.sum().backward()
     assert carrying.grad is not None
+
+
+def test_joint_geodesics_mix_labels_less_the_more_labels_weigh() -> None:
+    generator = seeded(2)
+    y = torch.arange(40) % 2
+    x = torch.randn(40, 2, generator=generator) + y[:, None]
+    mixed = []
+    for weight in (1e-3, 1e3):
+        new, label = JointGeodesic(2, label_weight=weight, ratio=1.5)(x, y, generator=seeded(3))
+        assert len(new) == 60
+        assert torch.allclose(label.sum(dim=1), torch.ones(60), atol=1e-4)
+        mixed.append(int((label.max(dim=1).values < 0.999).sum()))
+    assert mixed[0] > mixed[1]
+    alone, _ = JointGeodesic(2)(x[:1], y[:1])
+    assert torch.equal(alone, x[:1])

@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import linear_sum_assignment
 
 from wassermix.audit import class_path
 from wassermix.augment import Mixup
+from wassermix.core import labels as labelling
 from wassermix.core.errors import InputError
 from wassermix.embed import PCA, VAE, EncoderDecoder, Pixel
 from wassermix.geodesic.path import Geodesic, Labels
 from wassermix.transport import (
     BarycentricMap,
     EntropicMap,
+    ExactMap,
     Gaussian,
     GaussianMap,
     PairMap,
@@ -253,3 +256,27 @@ def _mixup_draws(count: int, seed: int) -> tuple[torch.Tensor, float]:
     share = float(label.diagonal().min())
     others = label - share * torch.eye(count)
     return others.argmax(dim=1), share
+
+
+def test_the_joint_cost_keeps_samples_in_their_class_as_its_weight_grows() -> None:
+    generator = torch.Generator().manual_seed(0)
+    x0, x1 = torch.randn(12, 2, generator=generator), torch.randn(12, 2, generator=generator)
+    y0, y1 = torch.arange(12) % 2, torch.arange(12) % 2
+
+    def cost(weight: float, moves: torch.Tensor) -> float:
+        differ = (y0 != y1[moves]).double().sum()
+        return float((x0 - x1[moves]).double().square().sum() + weight * differ)
+
+    for weight in (0.01, 1.0, 100.0):
+        path = Geodesic.joint(x0, x1, y0, y1=y1, label_weight=weight, transport=ExactMap())
+        moves = torch.cdist(path.end, x1).argmin(dim=1)
+        assert torch.allclose(path.end, x1[moves], atol=1e-5)
+        assert torch.allclose(path.y1, labelling.soft(y1[moves], 2), atol=1e-4)
+        table = (
+            torch.cdist(x0.double(), x1.double()).square() + weight * (y0[:, None] != y1[None, :]).double()
+        )
+        rows, columns = linear_sum_assignment(table.numpy())
+        assert cost(weight, moves) == pytest.approx(float(table[rows, columns].sum()), rel=1e-5)
+    assert torch.equal(y1[moves], y0)  # at the largest weight nobody changes class
+    with pytest.raises(InputError, match="label_weight"):
+        Geodesic.joint(x0, x1, y0, y1=y1, label_weight=0.0)

@@ -77,7 +77,7 @@ def test_differences_do_not_fall_when_points_are_added() -> None:
 def test_two_points_suffice_where_the_risk_is_monotone() -> None:
     path = small_path()
     slope = torch.randn(4, 1, generator=seeded(5), dtype=torch.float64)
-    found = geodesic_smoothness(lambda x: x @ slope, path, points=2, loss=lambda f, y: f[:, 0])
+    found = geodesic_smoothness(lambda x: x @ slope, path, points=2, score=lambda f, y: f[:, 0])
     assert float(found) == pytest.approx(float((path.weights @ ((path.end - path.start) @ slope)).abs()))
 
 
@@ -87,12 +87,12 @@ def test_the_gaussian_model_with_a_linear_loss_costs_twice_the_margin(estimator:
     mu, theta = torch.tensor([1.0, -2.0, 0.5]).double(), torch.tensor([0.3, 1.0, 2.0]).double()
     base = torch.randn(500, 3, generator=seeded(0), dtype=torch.float64)
     base = base - base.mean(dim=0)
-    path = Geodesic.fit(base - mu, base + mu, entropy=0.05, labels="hard")
+    path = Geodesic.fit(base - mu, base + mu, transport=0.05, labels="hard")
     found = geodesic_smoothness(
         lambda x: (x @ theta)[:, None],
         path,
         estimator=estimator,
-        loss=lambda f, y: f[:, 0],  # type: ignore[arg-type]
+        score=lambda f, y: f[:, 0],  # type: ignore[arg-type]
     )
     assert float(found) == pytest.approx(2 * float((theta @ mu).abs()), rel=1e-3)
 
@@ -169,7 +169,7 @@ def test_gradients_agree_with_finite_differences(estimator: str, label_term: boo
 
 def test_noise_is_the_same_at_all_times_and_power_is_applied_last() -> None:
     path = small_path()
-    level = geodesic_smoothness(lambda x: x[:, :2], path, loss=lambda f, y: (0 * f).sum(1), sigma=5.0)
+    level = geodesic_smoothness(lambda x: x[:, :2], path, score=lambda f, y: (0 * f).sum(1), sigma=5.0)
     assert float(level) == 0
     net = small_net()
     once, squared = (

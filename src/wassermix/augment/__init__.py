@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from wassermix.augment.features import FeatureGeodesic
     from wassermix.augment.geodesic import GeodesicAugmenter
     from wassermix.augment.jitter import Jitter
+    from wassermix.augment.joint import JointGeodesic
     from wassermix.augment.kmixup import KMixup
     from wassermix.augment.manifold import ManifoldMixup
     from wassermix.augment.mixup import Mixup
@@ -27,6 +28,7 @@ __all__ = [
     "GeodesicAugmenter",
     "GeodesicSampler",
     "Jitter",
+    "JointGeodesic",
     "KMixup",
     "ManifoldMixup",
     "Mixup",

@@ -12,6 +12,7 @@ AUGMENTERS = Registry(
     {
         "geodesic": "wassermix.augment.geodesic:GeodesicAugmenter",
         "simplex": "wassermix.augment.simplex:SimplexAugmenter",
+        "joint": "wassermix.augment.joint:JointGeodesic",
         "feature-geodesic": "wassermix.augment.features:FeatureGeodesic",
         "mixup": "wassermix.augment.mixup:Mixup",
         "kmixup": "wassermix.augment.kmixup:KMixup",

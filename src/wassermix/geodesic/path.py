@@ -17,6 +17,7 @@ from wassermix.core import labels as labelling
 from wassermix.core.errors import InputError
 from wassermix.embed import Embedding, Pixel
 from wassermix.transport import BarycentricMap, Coupling, TransportMap
+from wassermix.transport.cost import joint_points
 
 __all__ = ["Geodesic", "Labels", "PathPoint", "value_and_velocity"]
 
@@ -83,8 +84,7 @@ class Geodesic:
         *,
         y1: int | Tensor = 1,
         embed: Embedding | None = None,
-        transport: TransportMap | None = None,
-        entropy: float = 0.02,
+        transport: TransportMap | float = 0.02,
         labels: Labels = "mix",
         both: bool = False,
         num_classes: int | None = None,
@@ -93,10 +93,10 @@ class Geodesic:
 
         ``y0`` and ``y1`` are a class for all or labels for each, hard ``(n,)`` or soft ``(n, k)``; those at
         the end go along with the plan's or the pairs' targets, which other maps do not name.
-        ``transport`` is anything with ``fit(z0, z1)`` and ``map(z)``, by default the barycentric projection
-        of the entropic plan; a :class:`PairMap` makes this mixup. With ``both``, half of the mass runs the
-        other way, from ``x1`` at ``t=1`` to its image under the reverse map at ``t=0``: then the path from
-        ``x1`` to ``x0`` at ``1-t`` has the same samples and labels as this one at ``t``.
+        ``transport`` is anything with ``fit(z0, z1)`` and ``map(z)``, or the entropy of the barycentric
+        projection of the entropic plan; a :class:`PairMap` makes this mixup. With ``both``, half of the mass
+        runs the other way, from ``x1`` at ``t=1`` to its image under the reverse map at ``t=0``: the path
+        from ``x1`` to ``x0`` at ``1-t`` has the same samples and labels as this one at ``t``.
         """
         _require_labels(labels)
         if len(x0) == 0 or len(x1) == 0:
@@ -108,7 +108,7 @@ class Geodesic:
         embed = Pixel().fit(x0[:1]) if embed is None else embed
         z0, z1 = embed.encode(x0), embed.encode(x1)
         kinds = num_classes or max(_count(y0), _count(y1))
-        transport = BarycentricMap(entropy=entropy) if transport is None else transport
+        transport = _map(transport)
         other = copy.deepcopy(transport)  # before it is fitted: what it then holds may be part of a graph
         forward = cls._directed(z0, z1, (y0, y1), transport, embed=embed, labels=labels, num_classes=kinds)
         if not both:
@@ -116,6 +116,37 @@ class Geodesic:
         back = cls._directed(z1, z0, (y1, y0), other, embed=embed, labels=labels, num_classes=kinds)
         back = back.reversed()
         return forward.joined(replace(back, y0=back.y1) if labels == "hard" else back)
+
+    @classmethod
+    def joint(
+        cls,
+        x0: Tensor,
+        x1: Tensor,
+        y0: Tensor,
+        *,
+        y1: Tensor,
+        label_weight: float = 1.0,
+        embed: Embedding | None = None,
+        transport: TransportMap | float = 0.02,
+        labels: Labels = "mix",
+    ) -> Geodesic:
+        """The path between samples of several classes each, under the paper's cost on samples and labels.
+
+        ``|z0 - z1|^2 + label_weight |y0 - y1|^2 / 2``: the larger the weight, the more samples stay in their
+        class. ``y0`` and ``y1`` are classes ``(n,)`` or soft labels ``(n, k)``; the rest as in :meth:`fit`.
+        """
+        _require_labels(labels)
+        if not label_weight > 0:
+            raise InputError(f"label_weight is {label_weight}; expected a positive number, or use fit")
+        embed = Pixel().fit(x0[:1]) if embed is None else embed
+        z0, z1, kinds = embed.encode(x0), embed.encode(x1), max(_count(y0), _count(y1))
+        first, last = _labels(y0, len(z0), kinds, like=z0), _labels(y1, len(z1), kinds, like=z1)
+        start, end = (joint_points(z, y, label_weight, kinds) for z, y in ((z0, first), (z1, last)))
+        transport = _map(transport)
+        transport.fit(start, end)
+        image, label = transport.map(start).split([z0.shape[1], kinds], dim=1)
+        label = label / (label_weight / 2) ** 0.5
+        return cls(z0, image, first, label, weights=_uniform(z0), embed=embed, labels=labels)
 
     @classmethod
     def from_coupling(
@@ -234,6 +265,10 @@ class Geodesic:
         if self.labels == "side":
             return torch.where(t < 0.5, y0, y1), torch.zeros_like(y0)
         return y0, torch.zeros_like(y0)
+
+
+def _map(transport: TransportMap | float) -> TransportMap:
+    return BarycentricMap(entropy=transport) if isinstance(transport, float | int) else transport
 
 
 def _require_labels(labels: str) -> None:

@@ -33,14 +33,13 @@ def geodesic_smoothness(
     net: Classifier,
     path: Geodesic,
     *,
-    score: Score = "kl",
+    score: Score | Loss = "kl",
     points: int = 4,
     power: int = 1,
     label_term: bool = True,
     estimator: Estimator = "differences",
     generator: torch.Generator | None = None,
     sigma: float = 0.0,
-    loss: Loss | None = None,
 ) -> Tensor:
     """The geodesic regulariser ``Reg = int_0^1 |d/dt R(t)| dt`` to the given ``power``, a scalar.
 
@@ -54,14 +53,15 @@ def geodesic_smoothness(
     differentiation: unbiased for the integral of this batch's ``|R'|``.
 
     ``score="ce"`` is the paper's cross-entropy; ``kl`` subtracts the label's entropy: else a constant
-    classifier costs nothing and a calibrated one ``2 log 2``. ``label_term=False`` holds the label still, as
-    the formula in the paper's text does (its appendix does not). ``power=2`` is the form of its proposition.
+    classifier costs nothing and a calibrated one ``2 log 2``; a function is a loss of one's own.
+    ``label_term=False`` holds the label still, as the formula in the paper's text does (its appendix does
+    not). ``power=2`` is the form of its proposition.
     Running statistics of batch norm are left alone.
     """
     _require_points(points, power)
     _require_choice("estimator", estimator, ESTIMATORS)
     noise = _noise(path, sigma, generator)
-    loss = _loss(score) if loss is None else loss
+    loss = _loss(score) if isinstance(score, str) else score
     estimate = _differences if estimator == "differences" else _derivative
     with keeping_statistics(net):
         total = estimate(
@@ -143,7 +143,7 @@ class GeodesicSmoothness:
                 pair[0],
                 pair[1],
                 embed=embed,
-                entropy=self.entropy,
+                transport=self.entropy,
                 labels=self.labels,
                 y0=pair[2],
                 y1=pair[3],
