@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from rich.table import Table
 
@@ -52,7 +53,7 @@ def run_demo(out: Path, *, overwrite: bool) -> None:
     """Train, attack, certify, audit and put before changed data; what is done already is kept."""
     say("5,000 MNIST digits: a plain network, plain noise, and the recommended recipe, at equal passes")
     folders = [out / name for name in DEMO_RUNS]
-    kept = {"resume": not overwrite, "overwrite": overwrite}
+    kept: dict[str, Any] = {"resume": not overwrite, "overwrite": overwrite}
     for folder, (recipe, changes) in zip(folders, DEMO_RUNS.values()):
         budget = {"data": "mnist5k", "budget": f"passes:{PASSES}", **changes}
         train_with_progress(build_config(load_recipe(recipe), budget), folder, **kept)
@@ -114,14 +115,17 @@ def _cells(folder: Path) -> dict[str, str]:
     return cells
 
 
+def _proved(certificates: Certificates, radius: float) -> npt.NDArray[np.bool_]:
+    assert certificates.correct is not None
+    found: npt.NDArray[np.bool_] = (certificates.correct & (certificates.radius >= radius)).numpy()
+    return found
+
+
 def _sentence(folders: list[Path]) -> str:
     """What was gained by the recommended recipe over plain noise, with its interval."""
     noise, best = (Certificates.read(folder / "certify" / f"{NAME}.tsv") for folder in folders[1:])
-    assert noise.correct is not None
-    assert best.correct is not None
     radius = RADII[-2]
-    flags = [(one.correct & (one.radius >= radius)).numpy() for one in (best, noise)]
-    test = compare_paired(*flags)
+    test = compare_paired(_proved(best, radius), _proved(noise, radius))
     verb = "gains" if test.difference >= 0 else "loses"
     return (
         f"At equal passes the recommended recipe {verb} {abs(100 * test.difference):.1f} points of accuracy "

@@ -35,7 +35,7 @@ __all__ = ["RobustClassifier"]
 Floats = npt.NDArray[np.float64]
 
 
-class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RobustClassifier(ClassifierMixin, BaseEstimator):
     """A network for rows ``X (n, d)``, trained to stay right under noise, whose answers can be certified.
 
     Columns are standardised by the training rows, so ``sigma`` and certified radii are in standard
@@ -105,7 +105,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def _standard(self, rows: Floats) -> Floats:
-        return (rows - self.mean_) / self.scale_
+        found: Floats = (rows - self.mean_) / self.scale_
+        return found
 
     def _numbers(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         unknown = set(labels.tolist()) - set(self.classes_.tolist())

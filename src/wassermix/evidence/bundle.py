@@ -64,7 +64,8 @@ def _fill(
         _copy(run / name, copied / name)
     certified = {path.stem: Certificates.read(path) for path in _finished(copied / "certify", ".tsv")}
     attacked = [AttackResult.read(path) for path in _finished(copied / "attack", ".json")]
-    indices = sorted({int(i) for one in (*certified.values(), *attacked) for i in one.index})
+    judged = [*(one.index for one in certified.values()), *(one.index for one in attacked)]
+    indices = sorted({int(number) for index in judged for number in index})
     if not indices:
         raise InputError(
             f"'{run}' has neither certificates nor attacks; `wassermix certify {run}` makes some"
