@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from wassermix.certify import Certificates, CertifySettings, certify_to_files
+from wassermix.core.job import Output
 
 SETTINGS = CertifySettings(sigma=0.5, mode="grid", n=3000, batch_size=256)
 INDICES = list(range(0, 60, 3))
@@ -49,10 +50,8 @@ def run(
         slow_model if slow else model,
         Points(),
         INDICES,
-        out=out,
-        name="job",
+        output=Output(out, "job", resume=resume),
         settings=settings,
-        resume=resume,
     )
 
 

@@ -20,6 +20,7 @@ from wassermix.certify import CertifySettings, certify, certify_to_files
 from wassermix.certify.rows import certificate_of, row_of, seconds_of
 from wassermix.core.errors import InputError
 from wassermix.core.fingerprint import fingerprint
+from wassermix.core.job import Output
 from wassermix.core.samples import evenly_spaced
 
 
@@ -97,9 +98,13 @@ def test_resuming_what_is_finished_changes_nothing(undisturbed: Path) -> None:
 
 
 def test_overwriting_replaces_everything(undisturbed: Path, tmp_path: Path) -> None:
-    certify_to_files(job.model, job.Points(), [5, 2], out=tmp_path, name="job", settings=job.SETTINGS)
+    certify_to_files(job.model, job.Points(), [5, 2], output=Output(tmp_path, "job"), settings=job.SETTINGS)
     certify_to_files(
-        job.model, job.Points(), job.INDICES, out=tmp_path, name="job", settings=job.SETTINGS, overwrite=True
+        job.model,
+        job.Points(),
+        job.INDICES,
+        output=Output(tmp_path, "job", overwrite=True),
+        settings=job.SETTINGS,
     )
     assert_same(tmp_path, undisturbed)
 
@@ -120,7 +125,7 @@ def test_rows_of_other_data_are_not_taken_up(undisturbed: Path, tmp_path: Path) 
     points.y = 1 - points.y
     with pytest.raises(InputError, match="other data"):
         certify_to_files(
-            job.model, points, job.INDICES, out=tmp_path, name="job", settings=job.SETTINGS, resume=True
+            job.model, points, job.INDICES, output=Output(tmp_path, "job", resume=True), settings=job.SETTINGS
         )
 
 
@@ -201,8 +206,8 @@ def test_wrong_indices_and_broken_images_are_sentences(tmp_path: Path) -> None:
     settings = CertifySettings(sigma=0.5, n=500)
     for indices in ([], [1, 1], [60], [-1]):
         with pytest.raises(InputError, match="indices"):
-            certify_to_files(job.model, job.Points(), indices, out=tmp_path, settings=settings)
+            certify_to_files(job.model, job.Points(), indices, output=Output(tmp_path), settings=settings)
     points = job.Points()
     points.x[2] = float("nan")
     with pytest.raises(InputError, match="sample 2"):
-        certify_to_files(job.model, points, [0, 1, 2], out=tmp_path, settings=settings)
+        certify_to_files(job.model, points, [0, 1, 2], output=Output(tmp_path), settings=settings)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from wassermix.certify import CertifySettings, certify_to_files
+from wassermix.core.job import Output
 from wassermix.core.samples import evenly_spaced
 from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.engine.settings import build_config
@@ -28,7 +29,11 @@ def _certified(folder: Path, *, epochs: int, n: int, images: int) -> dict[float,
     RunDir(folder).load_weights(model)
     settings = CertifySettings(sigma=0.5, n=n)
     certify_to_files(
-        model, data.test, evenly_spaced(len(data.test), images), out=folder / "certify", settings=settings
+        model,
+        data.test,
+        evenly_spaced(len(data.test), images),
+        output=Output(folder / "certify"),
+        settings=settings,
     )
     (summary,) = (json.loads(path.read_text()) for path in (folder / "certify").glob("*.json"))
     return {cell["radius"]: cell["accuracy"] for cell in summary["certified"]}

@@ -15,6 +15,7 @@ from wassermix.attacks import PGD, evaluate_attack
 from wassermix.certify import CertifySettings, certify_to_files
 from wassermix.core.errors import InputError
 from wassermix.core.files import write_json
+from wassermix.core.job import Output
 from wassermix.report import load_run, load_runs
 
 
@@ -127,7 +128,9 @@ def test_files_of_the_real_writers_are_understood(tmp_path: Path) -> None:
     run.mkdir()
     write_config(run)
     settings = CertifySettings(sigma=0.25, n0=64, n=256)
-    stored = certify_to_files(model, split, range(0, 60, 3), out=run / "certify", settings=settings)
+    stored = certify_to_files(
+        model, split, range(0, 60, 3), output=Output(run / "certify"), settings=settings
+    )
     found = evaluate_attack(model, split.x, split.y, attack=PGD(eps=0.1, norm="l2", steps=5))
     write_json(run / "attack" / "pgd.json", found.record())
     record = load_run(run)

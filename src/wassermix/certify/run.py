@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from wassermix.certify.votes import resolve_backend
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.fingerprint import fingerprint, selection_fingerprint
-from wassermix.core.job import Job
+from wassermix.core.job import Job, Output
 from wassermix.core.processes import place, together
 from wassermix.core.samples import LabelledSamples, evenly_spaced, require_finite
 
@@ -31,14 +30,11 @@ def certify_to_files(
     indices: Sequence[int],
     *,
     settings: CertifySettings,
-    out: Path,
-    name: str | None = None,
+    output: Output,
     about: Mapping[str, Any] | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Certificates:
-    """Certify ``indices`` of ``split`` into ``out/NAME.tsv`` and ``out/NAME.json``.
+    """Certify ``indices`` of ``split`` into ``FOLDER/NAME.tsv`` and ``FOLDER/NAME.json``.
 
     Each image's row is appended and flushed when it finishes; when all are there the file is rewritten
     in the order of ``indices``, so a run that was killed and resumed, or shared among processes, ends
@@ -51,9 +47,10 @@ def certify_to_files(
     settings = settings.with_backend(resolve_backend(settings.backend))
     parameters = {**(about or {}), **_parameters(model, split, indices, settings=settings)}
     files = (".json", ".tsv")
-    job = Job(out, name or settings.name, parameters, files=files, log=".tsv", rank=rank, world=world)
+    name = output.name or settings.name
+    job = Job(output.folder, name, parameters, files=files, log=".tsv", rank=rank, world=world)
     with ExitStack() as stack:
-        together(lambda: stack.enter_context(job.begin(resume=resume, overwrite=overwrite)))
+        together(lambda: stack.enter_context(job.begin(resume=output.resume, overwrite=output.overwrite)))
         done = together(lambda: _rows(job, split, indices))
         share = indices[rank::world]
         images, tell = _waiting(split, share, done), _teller(share, done, progress)

@@ -10,6 +10,7 @@ from rich.table import Table
 from wassermix.certify import Certificates, CertifySettings, certify_to_files, estimate_cost
 from wassermix.cli.console import console, counted, say
 from wassermix.cli.target import Target, sample_indices
+from wassermix.core.job import Output
 from wassermix.core.settings import settings_from
 from wassermix.engine import distributed
 
@@ -48,11 +49,10 @@ def run_certify(
             target.split,
             indices,
             settings=settings,
-            out=target.folder / "certify",
-            name=name or settings.name + suffix,
+            output=Output(
+                target.folder / "certify", name or settings.name + suffix, resume=resume, overwrite=overwrite
+            ),
             about=target.about(),
-            resume=resume,
-            overwrite=overwrite,
             progress=progress,
         )
         if distributed.rank() == 0:

@@ -99,11 +99,8 @@ class Run:
             target.split,
             evenly_spaced(len(target.split), images),
             settings=settings_from(CertifySettings, values, where="certify"),
-            out=self.folder / "certify",
-            name=name,
+            output=Output(self.folder / "certify", name, resume=not overwrite, overwrite=overwrite),
             about=target.about(),
-            resume=not overwrite,
-            overwrite=overwrite,
             progress=progress,
         )
 

@@ -102,9 +102,8 @@ def _certify(
         model,
         split,
         evenly_spaced(len(split), plan.images),
-        out=folder / "certify",
         settings=plan.settings(sigma),
-        resume=True,
+        output=Output(folder / "certify", resume=True),
         progress=lambda done, total: tell("certifying", done / total),
     )
 

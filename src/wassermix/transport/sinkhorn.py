@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, TypedDict, Unpack, get_args
 
 import torch
 from torch import Tensor
@@ -22,6 +22,17 @@ from wassermix.transport.streaming import solve_streaming
 __all__ = ["Sinkhorn", "sinkhorn_divergence", "solve_cost", "solve_coupling", "solve_couplings"]
 
 Backend = Literal["auto", "compiled", "torch", "streaming"]
+
+
+class SolverOptions(TypedDict, total=False):
+    """The options of :class:`Sinkhorn` besides the entropy, for functions that pass them on."""
+
+    absolute: bool
+    relax: float | None
+    tolerance: float
+    max_iterations: int
+    backend: Backend
+    memory: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,29 +144,22 @@ def solve_coupling(
     labels0: Tensor | None = None,
     labels1: Tensor | None = None,
     label_weight: float = 1.0,
-    absolute: bool = False,
-    relax: float | None = None,
     start: Coupling | Tensor | None = None,
-    tolerance: float = 1e-4,
-    max_iterations: int = 10_000,
-    backend: Backend = "auto",
-    memory: int = 2**31,
+    **options: Unpack[SolverOptions],
 ) -> Coupling:
     """Couple the clouds ``z0 (..., n, d)`` and ``z1 (..., m, d)`` at squared Euclidean cost.
 
     Weights ``(..., n)`` and ``(..., m)`` are uniform unless given. Labels, integers ``(..., n)`` or soft
-    ``(..., n, k)``, add ``label_weight * |y0 - y1|^2 / 2`` to the cost. All other options are those of
-    :class:`Sinkhorn`. A problem that misses ``tolerance`` says so in the result and in one warning::
+    ``(..., n, k)``, add ``label_weight * |y0 - y1|^2 / 2`` to the cost. ``options`` are those of
+    :class:`Sinkhorn`: ``absolute``, ``relax``, ``tolerance``, ``max_iterations``, ``backend`` and ``memory``;
+    ``start`` is that of :meth:`Sinkhorn.solve`. A problem that misses ``tolerance`` says so in the result and
+    in one warning::
 
         coupling = solve_coupling(z0, z1, entropy=0.02)
         image = coupling.push(z1)          # where each point of z0 goes
     """
     z0, z1 = _with_labels(z0, z1, labels0, labels1, label_weight=label_weight)
-    solver = Sinkhorn(
-        entropy=entropy, absolute=absolute, relax=relax, tolerance=tolerance,
-        max_iterations=max_iterations, backend=backend, memory=memory,
-    )  # fmt: skip
-    return solver.solve(PointCost(z0, z1), weights0, weights1, start=start)
+    return Sinkhorn(entropy=entropy, **options).solve(PointCost(z0, z1), weights0, weights1, start=start)
 
 
 def solve_cost(
@@ -164,19 +168,11 @@ def solve_cost(
     *,
     weights0: Tensor | None = None,
     weights1: Tensor | None = None,
-    absolute: bool = False,
-    relax: float | None = None,
     start: Coupling | Tensor | None = None,
-    tolerance: float = 1e-4,
-    max_iterations: int = 10_000,
-    backend: Backend = "auto",
+    **options: Unpack[SolverOptions],
 ) -> Coupling:
     """As :func:`solve_coupling`, for any cost matrix ``(..., n, m)``."""
-    solver = Sinkhorn(
-        entropy=entropy, absolute=absolute, relax=relax, tolerance=tolerance,
-        max_iterations=max_iterations, backend=backend,
-    )  # fmt: skip
-    return solver.solve(MatrixCost(cost), weights0, weights1, start=start)
+    return Sinkhorn(entropy=entropy, **options).solve(MatrixCost(cost), weights0, weights1, start=start)
 
 
 def solve_couplings(
