@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from scipy.optimize import linear_sum_assignment
 from torch import nn
 
 from wassermix.augment import FeatureGeodesic
+from wassermix.core import labels
 from wassermix.core.errors import InputError
 
 
@@ -72,3 +74,38 @@ def test_labels_are_never_mixed_without_the_features_or_the_features_twice(forwa
         FeatureGeodesic(num_classes=3, layer="1").on(model, x, y),
     ):
         [model(x) for _ in range(forwards)]
+
+
+@pytest.mark.parametrize("pairing", ["exact", "random"])
+def test_partners_of_equal_classes_are_samples_of_the_next_class(pairing: str) -> None:
+    model, x, y = net(), torch.randn(20, 5, generator=seeded()), torch.arange(20) % 2
+    augment = FeatureGeodesic(num_classes=2, layer="1", t_max=1.0, pairing=pairing)  # type: ignore[arg-type]
+    plain = model[:2](x).detach()  # type: ignore[index]
+    home, other = plain[y == 0], plain[y == 1]
+    image = augment._image(home, other)
+    assert float(torch.cdist(image, other).amin(dim=1).max()) < 1e-6
+    if pairing == "exact":
+        _, columns = linear_sum_assignment(torch.cdist(home, other).square().numpy())
+        assert torch.allclose(image, other[torch.as_tensor(columns)], atol=1e-6)
+    else:
+        assert torch.equal(image, other)
+
+
+def test_the_worst_of_the_times_is_no_better_than_any_of_them() -> None:
+    model, x, y = net(), torch.randn(30, 5, generator=seeded()), torch.arange(30) % 3
+    model.train()
+
+    def loss(choice: str, candidates: int) -> float:
+        augment = FeatureGeodesic(
+            num_classes=3,
+            layer="1",
+            choice=choice,
+            candidates=candidates,  # type: ignore[arg-type]
+        )
+        with augment.on(model, x, y, generator=seeded(1)) as target:
+            return float(labels.kl_score(model(x), target).mean().detach())
+
+    assert loss("worst", 8) >= loss("worst", 1)  # one alone is t_max, which is always tried
+    assert model.training
+    assert FeatureGeodesic(num_classes=3, choice="worst", candidates=6).passes == 2.0
+    assert FeatureGeodesic(num_classes=3).passes == 0.0

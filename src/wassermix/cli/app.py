@@ -133,7 +133,8 @@ def certify(
     from wassermix.cli.certify import run_certify
     from wassermix.cli.target import as_one, load_target
 
-    run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"])
+    trust = target_options.get("trust", False)
+    run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"], trust=trust)
     target = load_target(run, **target_options, last=last)
     given = {**certify_settings, "evaluation": not deployment}
     run_certify(target, given, images=images, suffix="-last" if last else "", **job_options)

@@ -62,14 +62,14 @@ def _warn(target: Target) -> None:
         say(f"note: {sentence}")
 
 
-def as_one(runs: Sequence[Path], *, consensus: int = 0, overwrite: bool = False) -> Path:
+def as_one(runs: Sequence[Path], *, consensus: int = 0, overwrite: bool = False, trust: bool = False) -> Path:
     """The run to judge: the only one given, or the ensemble of several, saved beside the first."""
     if len(runs) == 1:
         if consensus:
             raise InputError("--consensus is for an ensemble; give several runs")
         return runs[0]
     out = runs[0].parent / f"ensemble-{'+'.join(run.name for run in runs)}"
-    save_ensemble(runs, out, consensus=consensus, overwrite=overwrite)
+    save_ensemble(runs, out, consensus=consensus, overwrite=overwrite, trust=trust)
     say(f"{out}: the mean of {len(runs)} networks, a run directory like any other")
     return out
 
