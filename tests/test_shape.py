@@ -18,7 +18,7 @@ def decorators(function: ast.FunctionDef) -> list[str]:
 def makes_a_component(function: ast.FunctionDef) -> bool:
     """Whether the parameters are the options of a component or of a command, which a user sets by name."""
     named = decorators(function)
-    return function.name == "__init__" or "classmethod" in named or any("command" in one for one in named)
+    return function.name == "__init__" or any("command" in one for one in named)
 
 
 def parameters(function: ast.FunctionDef) -> int:

@@ -1,4 +1,4 @@
-"""Every page of the docs can be reached from the site's navigation, and none is promised that is not there."""
+"""Every page of the docs can be reached from the site's navigation, and none is promised but those."""
 
 from __future__ import annotations
 
