@@ -179,7 +179,7 @@ def augment_table(record: dict[str, Any]) -> list[str]:
         f"{training['augment_and_smooth_ratio']:.2f}x. Searching a quarter of each pair finds the time of "
         f"the full search in {100 * agreement['same_time']:.0f}% of the cases and is off by "
         f"{agreement['mean_difference_of_t']:.3f} in t on average. A stored set takes "
-        f"{record['memory']['bytes_a_pixel']:.2f} bytes a pixel. Where a refresh spends its time:",
+        f"{record['memory']['bytes_a_pixel']:.2f} bytes per pixel. Where a refresh spends its time:",
         "",
         "| part | seconds | of the refresh |",
         "|---|---|---|",
@@ -204,7 +204,7 @@ def overhead_table(record: dict[str, Any]) -> list[str]:
         f"{record['batch']}, one thread). A pass for the gradient of inputs is not a pass for that of "
         "weights; the last column prices each by its kind.",
         "",
-        "| method | passes an image | of them for inputs | time, all passes alike | by kind |",
+        "| method | passes per image | of them for inputs | time, all passes alike | by kind |",
         "|---|---|---|---|---|",
     ]
     for row in record["rows"]:

@@ -60,7 +60,7 @@ def test_the_seed_decides_alone() -> None:
 
 def test_rows_without_labels_and_one_class_are_refused() -> None:
     table, kinds = wine()
-    with pytest.raises(InputError, match="one class a row"):
+    with pytest.raises(InputError, match="one class per row"):
         GeodesicSampler().fit_resample(table, kinds[:-1])
     with pytest.raises(InputError, match="at least two"):
         GeodesicSampler().fit_resample(table, np.zeros(len(table)))

@@ -1,4 +1,4 @@
-"""Verification finds every claim that the counts do not carry; logs of others load; costs are foretold."""
+"""Verification finds every claim that the counts do not carry; logs of others load; costs are estimated."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_log_that_is_none_is_a_sentence(tmp_path: Path, text: str) -> None:
         Certificates.read(path)
 
 
-def test_the_cost_is_foretold_without_certifying() -> None:
+def test_the_cost_is_estimated_without_certifying() -> None:
     points, indices = job.Points(), list(range(60))
     fixed = CertifySettings(sigma=0.5, n=20_000)
     estimate = estimate_cost(job.model, points, indices, settings=fixed, seconds=0.05)

@@ -1,4 +1,4 @@
-"""What a training is foretold to cost is what it then spends."""
+"""What a training is estimated to cost is what it then spends."""
 
 from __future__ import annotations
 

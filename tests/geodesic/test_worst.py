@@ -68,7 +68,7 @@ def test_the_end_point_is_always_tried(search: Search, candidates: int) -> None:
 
 
 @pytest.mark.parametrize("search", ["random", "grid", "golden", "gradient"])
-def test_the_passes_foretold_are_those_that_the_model_makes(search: Search) -> None:
+def test_the_passes_announced_are_those_that_the_model_makes(search: Search) -> None:
     forward, backward = [0], [0]
 
     def counting(x: Tensor) -> Tensor:

@@ -42,7 +42,7 @@ def estimate_attack(
     batch_size: int = 128,
     seconds: float = 1.0,
 ) -> AttackCost:
-    """Run gradients on one batch for about ``seconds`` and foretell the attack and its sanity checks."""
+    """Run gradients on one batch for about ``seconds`` and estimate the attack and its checks."""
     x = samples.get(torch.as_tensor(indices[:batch_size], dtype=torch.int64))
     if isinstance(model, nn.Module) and (first := next(model.parameters(), None)) is not None:
         x = x.to(first.device)

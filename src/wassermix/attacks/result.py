@@ -103,7 +103,7 @@ class AttackResult:
         return json.dumps(self.record(), indent=1, allow_nan=False) + "\n"
 
     def write(self, path: Path) -> None:
-        """Write the file in one step."""
+        """Write the file atomically."""
         write_text(path, self.text())
 
     @classmethod

@@ -47,8 +47,8 @@ def run_audit(
     device = torch.device("cpu") if first is None else first.device
     x, y = samples.get(rows).to(device), samples.y[rows].to(device)
     made_of = {**(about or {}), **_fingerprints(model, embed)}
-    kind = GeodesicTask if settings.classes is None else SimplexTask
-    task = kind(model, x, y, settings, embed, class_names, made_of)
+    task_class = GeodesicTask if settings.classes is None else SimplexTask
+    task = task_class(model, x, y, settings, embed, class_names, made_of)
     rank, world = place()
     job = Job(
         output.folder / task.folder, output.name or task.name, task.told(),

@@ -29,9 +29,9 @@ WORDS: dict[str, Any] = {
 
 def require_words(augment: object, words: Mapping[str, Any]) -> None:
     """Each option named in ``words`` is one of the words of its ``Literal``."""
-    for name, kind in words.items():
-        if getattr(augment, name) not in get_args(kind):
-            expected = ", ".join(get_args(kind))
+    for name, allowed in words.items():
+        if getattr(augment, name) not in get_args(allowed):
+            expected = ", ".join(get_args(allowed))
             raise InputError(f"augment: {name} is '{getattr(augment, name)}'; expected one of {expected}")
 
 

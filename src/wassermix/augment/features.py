@@ -71,9 +71,9 @@ class FeatureGeodesic:
     ) -> Iterator[Tensor]:
         """Move the features of one forward of all samples while inside; gives the mixed labels."""
         module = find_layer(model, self.layer, "FeatureGeodesic")
-        kinds = labelling.hard(y)
+        classes = labelling.hard(y)
         t = self.t_max * float(uniform((), generator, torch.device("cpu")))
-        present = kinds.unique()
+        present = classes.unique()
         cycle = present[permutation(len(present), generator).to(present.device)]
         moves = list(zip(cycle.tolist(), cycle.roll(-1).tolist()))
         soft = labelling.soft(y, self.num_classes, x.dtype)
@@ -81,18 +81,18 @@ class FeatureGeodesic:
             drawn = self.t_max * uniform((self.candidates - 1,), generator, torch.device("cpu"))
             scores = {s: self._score(model, module, x, soft, moves, s) for s in (*drawn.tolist(), self.t_max)}
             t = max(scores, key=lambda s: scores[s])
-        with self._moving(module, kinds, moves, t) as calls:
-            yield self._targets(soft, kinds, moves, t)
+        with self._moving(module, classes, moves, t) as calls:
+            yield self._targets(soft, classes, moves, t)
         require_one_call("FeatureGeodesic", self.layer, len(calls))
 
     @contextmanager
-    def _moving(self, module: nn.Module, kinds: Tensor, moves: Moves, t: float) -> Iterator[list[int]]:
+    def _moving(self, module: nn.Module, classes: Tensor, moves: Moves, t: float) -> Iterator[list[int]]:
         """The layer returns moved features inside; the list counts the samples of each call."""
         calls: list[int] = []
 
         def move(_module: nn.Module, _args: object, hidden: Tensor) -> Tensor:
             calls.append(len(hidden))
-            return self._moved(hidden, kinds, moves, t)
+            return self._moved(hidden, classes, moves, t)
 
         handle = module.register_forward_hook(move)
         try:
@@ -111,19 +111,19 @@ class FeatureGeodesic:
         t: float,
     ) -> float:
         """How bad the model is at one time."""
-        kinds = labelling.hard(y)
-        with evaluating(model), self._moving(module, kinds, moves, t):
-            return float(labelling.kl_score(model(x), self._targets(y, kinds, moves, t)).mean())
+        classes = labelling.hard(y)
+        with evaluating(model), self._moving(module, classes, moves, t):
+            return float(labelling.kl_score(model(x), self._targets(y, classes, moves, t)).mean())
 
-    def _moved(self, hidden: Tensor, kinds: Tensor, moves: Moves, t: float) -> Tensor:
-        if len(hidden) != len(kinds):
+    def _moved(self, hidden: Tensor, classes: Tensor, moves: Moves, t: float) -> Tensor:
+        if len(hidden) != len(classes):
             raise InputError(
-                f"augment: {len(hidden)} samples passed '{self.layer}', {len(kinds)} were announced"
+                f"augment: {len(hidden)} samples passed '{self.layer}', {len(classes)} were announced"
             )
         flat = hidden.reshape(len(hidden), -1)
         image = flat
         for source, target in moves:
-            rows0, rows1 = (kinds == source).nonzero()[:, 0], (kinds == target).nonzero()[:, 0]
+            rows0, rows1 = (classes == source).nonzero()[:, 0], (classes == target).nonzero()[:, 0]
             image = image.index_copy(0, rows0, self._image(flat[rows0], flat[rows1]))
         return ((1 - t) * flat + t * image).reshape(hidden.shape)
 
@@ -136,8 +136,8 @@ class FeatureGeodesic:
         plan = solve_coupling(home.detach(), other.detach(), self.entropy, tolerance=1e-3).plan
         return (plan / plan.sum(dim=1, keepdim=True)).to(home) @ other
 
-    def _targets(self, y: Tensor, kinds: Tensor, moves: Moves, t: float) -> Tensor:
-        end = torch.zeros(self.num_classes, dtype=torch.int64, device=kinds.device)
+    def _targets(self, y: Tensor, classes: Tensor, moves: Moves, t: float) -> Tensor:
+        end = torch.zeros(self.num_classes, dtype=torch.int64, device=classes.device)
         for source, target in moves:
             end[source] = target
-        return (1 - t) * y + t * labelling.soft(end[kinds], self.num_classes, y.dtype)
+        return (1 - t) * y + t * labelling.soft(end[classes], self.num_classes, y.dtype)

@@ -52,7 +52,7 @@ class GeodesicAugmenter:
     once), or each ``sample`` alone. Labels as in :class:`Geodesic`.
 
     Classes pair up evenly (``uniform``), by the model's ``confusion``, by ``near``-ness in W2, or each with
-    its ``nearest`` alone; ``target_classes`` > 1 tries that many targets a source and keeps the worst, one
+    its ``nearest`` alone; ``target_classes`` > 1 tries that many targets per source and keeps the worst, one
     way only whatever ``both`` says. ``max_distance`` bounds each sample's move in l2. ``maps="class"`` fits
     one map for each pair on whole classes (at most 1000 samples of each) and applies it to new samples,
     instead of an OT problem for each batch. In the first share ``warm_up`` of training times are drawn, not
@@ -161,14 +161,14 @@ class GeodesicAugmenter:
             raise InputError("augment: maps=class needs whole classes: use make_set, or maps='batch'")
         scorer = self._scorer(model, sigma, attack, trained)
         embed = Pixel().fit(x) if self.embed is None else self.embed
-        kinds = labelling.hard(y)
+        classes = labelling.hard(y)
         with torch.no_grad():
             z = embed.encode(x)
-        pool = Pool(*self._remembered.join(z, kinds), self.num_classes, generator)
+        pool = Pool(*self._remembered.join(z, classes), self.num_classes, generator)
         wanted = round(self.ratio * len(x))
         if len(pool.present) < 2 or wanted == 0:
             return themselves(x, y, wanted, num_classes=self.num_classes)
-        weights = self._weights(pool, TensorSamples(x, kinds), model)
+        weights = self._weights(pool, TensorSamples(x, classes), model)
         with torch.no_grad():
             parts = [
                 place(made.path, t, self.max_distance)[:2]
@@ -217,9 +217,9 @@ class GeodesicAugmenter:
         pool = Pool(latents, source.y, self.num_classes, generator)
         require_pairs(pool, "augment")
         weights, stored = self._weights(pool, source, None), SetWriter(int(wanted.sum()), latents.shape)
-        for kind in wanted.nonzero()[:, 0].tolist():
-            only = weights * (torch.arange(len(weights)) == kind)[:, None]
-            count = int(wanted[kind])
+        for label in wanted.nonzero()[:, 0].tolist():
+            only = weights * (torch.arange(len(weights)) == label)[:, None]
+            count = int(wanted[label])
             for made, t in self._make(pool, only, count, embed=embed, scorer=None):
                 x, _, times = place(made.path, t, self.max_distance)
                 kept = slice(0, count)

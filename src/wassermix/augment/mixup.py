@@ -18,7 +18,7 @@ __all__ = ["Mixup"]
 class Mixup(BatchMixing):
     """The batch mixed with itself in random pairs: ``l x + (1 - l) x[pairs]``, labels alike.
 
-    ``l ~ Beta(beta, beta)``, one draw a batch. It is the point ``t = 1 - l`` of a geodesic whose transport
+    ``l ~ Beta(beta, beta)``, one draw per batch. It is the point ``t = 1 - l`` of a geodesic whose transport
     map is the random pairing.
     """
 

@@ -69,28 +69,28 @@ class Pool:
         """The classes that have samples."""
         return (self.counts > 0).nonzero()[:, 0]
 
-    def deal(self, kind: int, count: int) -> Tensor:
+    def deal(self, label: int, count: int) -> Tensor:
         """Indices of ``count`` different samples of a class (all of them where it has fewer).
 
         What is left of a deck is dealt first, then topped up from a new one: all samples come equally often.
         """
-        rows, left = self.rows[kind], self._left[kind]
+        rows, left = self.rows[label], self._left[label]
         missing = min(count, len(rows)) - len(left)
         if missing <= 0:
-            self._left[kind] = left[count:]
+            self._left[label] = left[count:]
             return left[:count]
         deck = rows[permutation(len(rows), self.generator)]
         more = deck[~torch.isin(deck, left)][:missing]
-        self._left[kind] = deck[~torch.isin(deck, more)]
+        self._left[label] = deck[~torch.isin(deck, more)]
         return torch.cat([left, more])
 
-    def sample(self, kind: int, count: int, *purpose: str | int) -> Tensor:
+    def sample(self, label: int, count: int, *purpose: str | int) -> Tensor:
         """Indices of ``count`` different samples that no deal and no generator of an epoch has a part in.
 
         What is learnt once from them is the same whenever it is learnt, so that training can be resumed.
         """
-        rows = self.rows[kind]
-        return rows[permutation(len(rows), stream(0, *purpose, kind))[:count]]
+        rows = self.rows[label]
+        return rows[permutation(len(rows), stream(0, *purpose, label))[:count]]
 
     def problems(
         self, weights: Tensor, pair_size: int, wanted: int, *, both: bool

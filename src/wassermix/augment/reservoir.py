@@ -19,15 +19,15 @@ class Reservoir:
         self.size, self.num_classes = size, num_classes
         self._kept: tuple[Tensor, Tensor] | None = None
 
-    def join(self, z: Tensor, kinds: Tensor) -> tuple[Tensor, Tensor]:
+    def join(self, z: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
         """This batch's latents ``(n, d)`` and classes with those remembered; then the batch is taken in."""
         if self.size == 0:
-            return z, kinds
+            return z, classes
         if self._kept is not None:
-            z, kinds = torch.cat([z, self._kept[0]]), torch.cat([kinds, self._kept[1]])
-        kept = torch.cat([(kinds == c).nonzero()[: self.size, 0] for c in range(self.num_classes)])
-        self._kept = z[kept], kinds[kept]
-        return z, kinds
+            z, classes = torch.cat([z, self._kept[0]]), torch.cat([classes, self._kept[1]])
+        kept = torch.cat([(classes == c).nonzero()[: self.size, 0] for c in range(self.num_classes)])
+        self._kept = z[kept], classes[kept]
+        return z, classes
 
     def clear(self) -> None:
         """Forget everything."""

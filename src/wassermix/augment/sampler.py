@@ -61,14 +61,14 @@ class GeodesicSampler:
         y: npt.ArrayLike,
     ) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.generic]]:
         """Rows ``X (n, ...)`` with classes ``y (n,)`` of any kind, and the new rows and labels after them."""
-        table, kinds = np.asarray(X), np.asarray(y)
-        if len(table) != len(kinds) or kinds.ndim != 1:
+        table, classes = np.asarray(X), np.asarray(y)
+        if len(table) != len(classes) or classes.ndim != 1:
             raise InputError(
-                f"X has {len(table)} rows and y the shape {kinds.shape}; expected one class a row"
+                f"X has {len(table)} rows and y the shape {classes.shape}; expected one class per row"
             )
         if len(table) == 0:
             raise InputError("X has no rows; expected samples of at least two classes")
-        self.classes_, codes = np.unique(kinds, return_inverse=True)
+        self.classes_, codes = np.unique(classes, return_inverse=True)
         rows = torch.from_numpy(table.reshape(len(table), -1).astype(np.float32))
         source = TensorSamples(rows, torch.from_numpy(codes.astype(np.int64)))
         made = self._made(source)
@@ -77,13 +77,13 @@ class GeodesicSampler:
         if self.labels == "mix":
             real = torch.nn.functional.one_hot(source.y, len(self.classes_)).float()
             return x, torch.cat([real, made.labels(torch.arange(len(made)))]).numpy()
-        return x, np.concatenate([kinds, self.classes_[made.y.numpy()]])
+        return x, np.concatenate([classes, self.classes_[made.y.numpy()]])
 
     def _made(self, source: TensorSamples) -> AugmentedSet:
-        embed, kinds = EMBEDDINGS.make(self.embed, {}).fit(source.x), len(self.classes_)
-        share = math.ceil(self.ratio * len(source) / max(1, kinds * (kinds - 1)))
+        embed, count = EMBEDDINGS.make(self.embed, {}).fit(source.x), len(self.classes_)
+        share = math.ceil(self.ratio * len(source) / max(1, count * (count - 1)))
         augment = GeodesicAugmenter(
-            max(2, kinds),
+            max(2, count),
             embed,
             ratio=self.ratio,
             pair_size=min(self.pair_size, max(8, share)),

@@ -99,8 +99,8 @@ class SimplexAugmenter:
         embed = Pixel().fit(x) if self.embed is None else self.embed
         wanted, parts = round(self.ratio * len(x)), []
         with torch.no_grad():
-            z, kinds = self._remembered.join(embed.encode(x), labelling.hard(y))
-            pool = Pool(z, kinds, self.num_classes, generator)
+            z, classes = self._remembered.join(embed.encode(x), labelling.hard(y))
+            pool = Pool(z, classes, self.num_classes, generator)
             if len(pool.present) < 2 or wanted == 0:
                 return themselves(x, y, wanted, num_classes=self.num_classes)
             while wanted > 0:
@@ -112,13 +112,13 @@ class SimplexAugmenter:
 
     def _surface(self, pool: Pool, z: Tensor, embed: Embedding) -> SimplexGeodesic:
         """The maps from one class, drawn from those present, to others."""
-        kinds = pool.present[permutation(len(pool.present), pool.generator)][: self.classes]
-        clouds = [z[pool.deal(kind, self.pair_size).to(z.device)] for kind in kinds.tolist()]
+        chosen = pool.present[permutation(len(pool.present), pool.generator)][: self.classes]
+        clouds = [z[pool.deal(label, self.pair_size).to(z.device)] for label in chosen.tolist()]
         home = clouds[0]
         images = [
             solve_coupling(home, cloud, self.entropy, tolerance=TOLERANCE).push(cloud) for cloud in clouds[1:]
         ]
-        y = labelling.soft(kinds, self.num_classes, z.dtype).to(z)
+        y = labelling.soft(chosen, self.num_classes, z.dtype).to(z)
         return SimplexGeodesic(torch.stack([home, *images]), y, embed)
 
     def _weights(

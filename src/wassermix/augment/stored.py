@@ -22,7 +22,7 @@ __all__ = ["AugmentedSet", "SetWriter", "soft_labels"]
 class AugmentedSet:
     """Samples between classes: sample ``i`` left ``class0[i]`` and is ``t[i]`` of the way to ``class1[i]``.
 
-    Images are kept as uint8, a byte a coordinate; other samples as float32.
+    Images are kept as uint8, one byte per coordinate; other samples as float32.
     """
 
     x: Tensor
@@ -75,7 +75,7 @@ class AugmentedSet:
         return sum(part.nbytes for part in (self.x, self.class0, self.class1, self.t))
 
     def save(self, path: Path) -> None:
-        """Write ``x, class0, class1, t, y`` (soft) and the label mode as ``.npz``, in one step."""
+        """Write ``x, class0, class1, t, y`` (soft) and the label mode as ``.npz``, atomically."""
         arrays = {name: getattr(self, name).numpy() for name in ("x", "class0", "class1", "t")}
         y = self.labels(torch.arange(len(self))).numpy()
 
@@ -91,7 +91,7 @@ class AugmentedSet:
         try:
             with path.open("rb") as handle, np.load(handle) as file:
                 parts = {name: torch.from_numpy(file[name]) for name in ("x", "class0", "class1", "t")}
-                kinds, mode = int(file["y"].shape[1]), str(file["label_mode"])
+                num_classes, mode = int(file["y"].shape[1]), str(file["label_mode"])
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise InputError(
                 f"'{path}' is not a stored augmented set ({error}); delete it and run again"
@@ -99,7 +99,7 @@ class AugmentedSet:
         if mode not in LABELS:
             raise InputError(f"'{path}': label_mode '{mode}' is none of {', '.join(LABELS)}")
         return cls(
-            parts["x"], parts["class0"], parts["class1"], parts["t"], num_classes=kinds, label_mode=mode
+            parts["x"], parts["class0"], parts["class1"], parts["t"], num_classes=num_classes, label_mode=mode
         )
 
 

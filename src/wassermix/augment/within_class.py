@@ -20,7 +20,7 @@ __all__ = ["WithinClass"]
 class WithinClass(BatchMixing):
     """The batch mixed with itself inside each class: ``l x + (1 - l) x[pairs]``, ``y`` unchanged.
 
-    ``l ~ Beta(beta, beta)``, one draw a batch; partners are dealt at random among the samples whose most
+    ``l ~ Beta(beta, beta)``, one draw per batch; partners are dealt at random among the samples whose most
     probable class is the same. A control for mixing between classes: what do mixed inputs give without
     mixed labels?
     """

@@ -92,7 +92,7 @@ def union_of_looks_levels(looks: int, alpha: float) -> Floats:
     """Levels of a Clopper-Pearson bound at each look: half of ``alpha`` on the last, the rest spread evenly.
 
     By the union bound all of them hold at once with probability ``1 - alpha``; simpler than the e-value,
-    dearer in draws, and a cross-check of it.
+    costlier in draws, and a cross-check of it.
     """
     if looks == 1:
         return np.array([alpha])

@@ -45,9 +45,9 @@ def estimate_cost(
     seconds: float = 3.0,
     pilots: int = 32,
 ) -> CostEstimate:
-    """Run the model for about ``seconds`` on a few of the images and foretell the whole.
+    """Run the model for about ``seconds`` on a few of the images and estimate the whole.
 
-    ``fixed`` costs ``n0 + n`` passes an image, known beforehand; for the others the hit rates of the
+    ``fixed`` costs ``n0 + n`` passes per image, known beforehand; for the others the hit rates of the
     pilot images are taken as their probabilities and the stopping rule is simulated on them.
     """
     settings = settings.with_backend(resolve_backend(settings.backend))

@@ -50,8 +50,9 @@ def fit_to_minutes(config: Config, minutes: float, *, samples: int) -> Config:
     passes = max(1, round(60 * minutes * cost.passes_per_second))
     each = cost.passes / cost.updates / config.batch_size
     say(
-        f"this machine: {cost.passes_per_second:,.0f} forward+backward passes a second; {minutes:g} minutes "
-        f"are {passes:,} of them, {passes / each / samples:.1f} epochs of {samples:,} samples"
+        f"this machine: {cost.passes_per_second:,.0f} forward+backward passes per second; "
+        f"{minutes:g} minutes are {passes:,} of them, "
+        f"{passes / each / samples:.1f} epochs of {samples:,} samples"
     )
     if (told := expectation(passes)) is not None:
         say(told)

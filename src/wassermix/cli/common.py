@@ -39,6 +39,6 @@ class OutputOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions(OutputOptions):
-    """The same, for work whose cost can be foretold."""
+    """The same, for work whose cost can be estimated."""
 
     dry_run: bool = setting(False, "measure briefly, say what it would cost, and stop", flag="--dry-run")

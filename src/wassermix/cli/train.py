@@ -83,7 +83,7 @@ def train_with_progress(
         say(f"{out}: {spent}, {speed:.0f} images/s")
         last = json.loads(RunDir(out).metrics_file.read_text().splitlines()[-1])
         if "reconstruction_error" in last:
-            say(f"the embedding loses {last['reconstruction_error']:.2g} (mean squared error a coordinate)")
+            say(f"the embedding loses {last['reconstruction_error']:.2g} (mean squared error per coordinate)")
     return state
 
 

@@ -1,4 +1,4 @@
-"""The error that a user can mend: the command line turns it into a sentence and exit code 2."""
+"""The error that a user can correct: the command line turns it into a sentence and exit code 2."""
 
 from __future__ import annotations
 

@@ -35,12 +35,12 @@ def write_beside(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write ``text`` to ``path`` in one step."""
+    """Write ``text`` to ``path`` atomically."""
     write_beside(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write ``value`` as indented JSON in one step."""
+    """Write ``value`` as indented JSON, atomically."""
     write_text(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
 
 

@@ -62,4 +62,4 @@ def require_finite(x: Tensor, indices: Sequence[int]) -> None:
     finite = torch.isfinite(x).flatten(1).all(dim=1)
     if not bool(finite.all()):
         first = int((~finite).nonzero()[0, 0])
-        raise InputError(f"sample {indices[first]} holds NaN or infinite values; mend or remove it")
+        raise InputError(f"sample {indices[first]} holds NaN or infinite values; fix or remove it")

@@ -139,7 +139,7 @@ def _require_width(text: str, delimiter: str, width: int, *, where: str) -> None
         if len(row) > width:
             raise InputError(
                 f"{where}: row {number - 1} below the header (from 0) has {len(row)} cells, the header "
-                f"{width}; mend the row, or quote cells that hold the delimiter"
+                f"{width}; fix the row, or quote cells that hold the delimiter"
             )
 
 

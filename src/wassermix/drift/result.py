@@ -79,7 +79,7 @@ class DriftResult:
 
 
 def write_result(path: Path, result: DriftResult) -> None:
-    """Write a result in one step."""
+    """Write a result atomically."""
     write_json(path, result.record())
 
 

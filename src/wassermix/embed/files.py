@@ -94,5 +94,5 @@ def encode_rows(embed: Embedding, rows: Samples, *, batch_size: int = 4096) -> T
 
 @torch.no_grad()
 def reconstruction_error(embed: Embedding, x: Tensor) -> float:
-    """The mean squared error a coordinate of ``psi(phi(x))`` against ``x``."""
+    """The mean squared error per coordinate of ``psi(phi(x))`` against ``x``."""
     return float((embed.reconstruct(x) - x).square().mean())

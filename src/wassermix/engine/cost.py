@@ -35,7 +35,7 @@ class TrainingCost:
 
 
 def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
-    """Train for about ``seconds`` without the stored augmented set, and foretell the whole.
+    """Train for about ``seconds`` without the stored augmented set, and estimate the whole.
 
     What cannot be combined, read or built is refused here as it would be by the training itself.
     """

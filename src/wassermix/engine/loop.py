@@ -289,7 +289,7 @@ class _Training:
 
     @cached_property
     def _reconstruction(self) -> dict[str, float]:
-        """What the embedding loses: the mean squared error a coordinate, on training samples."""
+        """What the embedding loses: the mean squared error per coordinate, on training samples."""
         if self.parts.embed is None:
             return {}
         train = self.parts.data.train

@@ -14,7 +14,7 @@ __all__ = ["MetricsFile", "TensorBoard", "peak_memory_mib"]
 
 
 class MetricsFile:
-    """``RUN/metrics.jsonl``: a line an epoch, cut back to the checkpoint when a training is resumed."""
+    """``RUN/metrics.jsonl``: one line per epoch, cut back to the checkpoint when a training is resumed."""
 
     def __init__(self, path: Path, *, epochs_done: int) -> None:
         self.path = path

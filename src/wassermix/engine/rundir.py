@@ -68,7 +68,7 @@ class RunDir:
 
     @property
     def metrics_file(self) -> Path:
-        """A line an epoch."""
+        """One line per epoch."""
         return self.path / "metrics.jsonl"
 
     @property

@@ -36,7 +36,7 @@ def _protocol(record: dict[str, Any]) -> Iterator[str]:
     if record.get("audit") is not None:
         yield (
             f"Audited: the total variation of the KL along the exact geodesics between all pairs of classes "
-            f"(at most {record['audit']['per_class']} images a class, {record['audit']['points']} points), "
+            f"(at most {record['audit']['per_class']} images per class, {record['audit']['points']} points), "
             "the network without noise; a lower one is a smoother path."
         )
 

@@ -107,13 +107,13 @@ class Geodesic:
             )
         embed = Pixel().fit(x0[:1]) if embed is None else embed
         z0, z1 = embed.encode(x0), embed.encode(x1)
-        kinds = num_classes or max(_count(y0), _count(y1))
+        k = num_classes or max(_count(y0), _count(y1))
         transport = _map(transport)
         other = copy.deepcopy(transport)  # before it is fitted: what it then holds may be part of a graph
-        forward = cls._directed(z0, z1, (y0, y1), transport, embed=embed, labels=labels, num_classes=kinds)
+        forward = cls._directed(z0, z1, (y0, y1), transport, embed=embed, labels=labels, num_classes=k)
         if not both:
             return forward
-        back = cls._directed(z1, z0, (y1, y0), other, embed=embed, labels=labels, num_classes=kinds)
+        back = cls._directed(z1, z0, (y1, y0), other, embed=embed, labels=labels, num_classes=k)
         back = back.reversed()
         return forward.joined(replace(back, y0=back.y1) if labels == "hard" else back)
 
@@ -139,12 +139,12 @@ class Geodesic:
         if not label_weight > 0:
             raise InputError(f"label_weight is {label_weight}; expected a positive number, or use fit")
         embed = Pixel().fit(x0[:1]) if embed is None else embed
-        z0, z1, kinds = embed.encode(x0), embed.encode(x1), max(_count(y0), _count(y1))
-        first, last = _labels(y0, len(z0), kinds, like=z0), _labels(y1, len(z1), kinds, like=z1)
-        start, end = (joint_points(z, y, label_weight, kinds) for z, y in ((z0, first), (z1, last)))
+        z0, z1, k = embed.encode(x0), embed.encode(x1), max(_count(y0), _count(y1))
+        first, last = _labels(y0, len(z0), k, like=z0), _labels(y1, len(z1), k, like=z1)
+        start, end = (joint_points(z, y, label_weight, k) for z, y in ((z0, first), (z1, last)))
         transport = _map(transport)
         transport.fit(start, end)
-        image, label = transport.map(start).split([z0.shape[1], kinds], dim=1)
+        image, label = transport.map(start).split([z0.shape[1], k], dim=1)
         label = label / (label_weight / 2) ** 0.5
         return cls(z0, image, first, label, weights=_uniform(z0), embed=embed, labels=labels)
 
@@ -186,8 +186,8 @@ class Geodesic:
         """The path of (new) samples ``x0`` under a map that is fitted already, in the latent space."""
         _require_labels(labels)
         z0 = embed.encode(x0)
-        kinds = num_classes or max(_count(y0), _count(y1))
-        first, last = (_labels(y, len(z0), kinds, like=z0) for y in (y0, y1))
+        k = num_classes or max(_count(y0), _count(y1))
+        first, last = (_labels(y, len(z0), k, like=z0) for y in (y0, y1))
         return cls(z0, transport.map(z0), first, last, weights=_uniform(z0), embed=embed, labels=labels)
 
     @classmethod

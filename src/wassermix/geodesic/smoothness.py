@@ -80,8 +80,8 @@ def path_risk(net: Classifier, path: Geodesic, times: Tensor, *, loss: Loss, noi
 class GeodesicSmoothness:
     """Smoothness of the loss on the path between two classes of the batch (the paper's Reg).
 
-    One class pair a step, at most ``pair_size`` samples of each; ``weight`` rises from 0 over the first share
-    ``ramp`` of training. Options are those of :func:`geodesic_smoothness`.
+    One class pair per step, at most ``pair_size`` samples of each; ``weight`` rises from 0 over the first
+    share ``ramp`` of training. Options are those of :func:`geodesic_smoothness`.
     """
 
     reference: ClassVar[str] = "Zhu et al. 2023, Eq. 10"
@@ -113,8 +113,8 @@ class GeodesicSmoothness:
 
     def batch_passes(self, size: int, /) -> float:
         """Forward and backward passes of one term, whatever the batch: one for each sample and time."""
-        dear = 2.0 if self.estimator == "derivative" else 1.0
-        return dear * self.points * self.pair_size
+        factor = 2.0 if self.estimator == "derivative" else 1.0
+        return factor * self.points * self.pair_size
 
     def loss(
         self,

@@ -67,8 +67,8 @@ class SimplexGeodesic:
             home if k == anchor else _image(copy.deepcopy(transport), home, cloud)
             for k, cloud in enumerate(clouds)
         ]
-        kinds = num_classes or max(ys) + 1
-        y = labelling.soft(torch.tensor(list(ys)), kinds, home.dtype).to(home)
+        count = num_classes or max(ys) + 1
+        y = labelling.soft(torch.tensor(list(ys)), count, home.dtype).to(home)
         return cls(torch.stack(corners), y, embed, anchor, clouds if exact else ())
 
     def __len__(self) -> int:

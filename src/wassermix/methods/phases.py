@@ -1,4 +1,4 @@
-"""One method after another: plain noise first, then what is dearer."""
+"""One method after another: plain noise first, then what costs more."""
 
 from __future__ import annotations
 

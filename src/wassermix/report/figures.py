@@ -79,7 +79,7 @@ def curve_of_rows(label: str, rows: CertifiedSet, points: int = 200, *, series: 
 
 
 def certified_curves(curves: Sequence[Curve]) -> Figure:
-    """Certified accuracy over the radius, a line a run, its 95% interval as a band."""
+    """Certified accuracy over the radius, one line per run, its 95% interval as a band."""
     figure, axes = _one()
     for number, curve in enumerate(curves):
         _line(axes, curve, number, marker="" if curve.stepped else "o")
@@ -193,7 +193,7 @@ def triangle_map(triangle: Triangle, scale: tuple[float, float] | None = None) -
 def training_curves(
     metrics: Mapping[str, Sequence[Mapping[str, float]]], key: str, series: Mapping[str, int] | None = None
 ) -> Figure:
-    """One number of metrics.jsonl over the epochs, a line a run that has it."""
+    """One number of metrics.jsonl over the epochs, one line per run that has it."""
     figure, axes = _one()
     for number, (label, lines) in enumerate(metrics.items()):
         points = [(line.get("epoch", i + 1), line[key]) for i, line in enumerate(lines) if key in line]

@@ -34,7 +34,7 @@ def sheet(frames: NDArray[np.uint8]) -> str:
 
 
 def budgeted_samples(pictures: Pictures, share: float) -> tuple[int, int]:
-    """How many samples a pair, and how many pairs, fit into ``share`` of the page's budget."""
+    """How many samples per pair, and how many pairs, fit into ``share`` of the page's budget."""
     samples, *one = next(iter(pictures.values())).shape
     allowed = max(1, int(BUDGET * share / np.prod(one)))
     fitting = max(1, min(samples, MOST_SAMPLES, allowed // len(pictures)))

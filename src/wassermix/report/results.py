@@ -49,7 +49,7 @@ def headline(runs: Sequence[RunRecord], tests: Sequence[Comparison]) -> Safe:
 
 
 def overview_section(runs: Sequence[RunRecord]) -> Safe:
-    """A row a run: how it was trained, and its clean, attacked and certified accuracy at a glance."""
+    """One row per run: how it was trained, and its clean, attacked and certified accuracy at a glance."""
     columns = [*_attack_columns(runs), *_certified_columns(runs)]
     head = ["run", "method", "augment", "regularizer", "updates", "passes", "clean accuracy"]
     rows = [
@@ -82,7 +82,7 @@ def _certified_columns(runs: Sequence[RunRecord]) -> Iterator[tuple[str, dict[st
 
 
 def attacked_section(runs: Sequence[RunRecord]) -> Safe:
-    """A table an attack, with what its sanity checks say."""
+    """One table per attack, with what its sanity checks say."""
     return join(_attack_table(runs, group) for group in attack_groups(runs).values())
 
 

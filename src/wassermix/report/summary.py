@@ -1,4 +1,4 @@
-"""The results as a table for the terminal: a row a measure, a column a run, 95% intervals beside."""
+"""The results as a table for the terminal: one row per measure, one column per run, 95% intervals beside."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def grid_barycenter(
 
         a_k = h_k / (K b_k);  h = d prod_k (K^T a_k)^{w_k};  b_k = h / (K^T a_k);  d = sqrt(d h / (K d))
 
-    ``K`` is a product over the axes; ``d`` is updated a few times an iteration. Small entropies, and any
+    ``K`` is a product over the axes; ``d`` is updated a few times per iteration. Small entropies, and any
     at which a scaling leaves float64, are solved in logarithms.
     """
     histograms, weights = _checked(histograms, weights)
