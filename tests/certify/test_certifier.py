@@ -39,7 +39,7 @@ def images() -> Tensor:
 
 
 def cohen(model: nn.Module, x: Tensor, index: int, sigma: float, n0: int, n: int, alpha: float, seed: int):  # type: ignore[no-untyped-def]
-    """Methods.md section 4 in plain words, one image at a time, on the same noise."""
+    """The published procedure in plain words, one image at a time, on the same noise."""
 
     def votes(purpose: str, count: int) -> Tensor:
         predictions = []
@@ -82,7 +82,7 @@ def test_certificates_of_a_linear_classifier_are_its_margins(mode: str) -> None:
 
 
 def test_two_gaussian_classes_agree_with_the_closed_form() -> None:
-    """Methods.md B1: smoothed accuracy is Phi(mu.w / (sqrt(s^2 + sigma^2) |w|)), certified accuracy at r
+    """Smoothed accuracy is Phi(mu.w / (sqrt(s^2 + sigma^2) |w|)), certified accuracy at r
     is that of inputs with margin >= r."""
     generator = torch.Generator().manual_seed(2)
     mean, spread, sigma, images = torch.tensor([0.6, 0.8]), 0.7, 0.5, 2000

@@ -14,23 +14,17 @@ from wassermix.attacks.evaluation import CHECKED_IMAGES
 from wassermix.attacks.protocol import Attack
 from wassermix.attacks.surrogate import COPIES, POOL
 from wassermix.core.classifier import Classifier, evaluating, frozen
+from wassermix.core.cost import Cost
 from wassermix.core.samples import LabelledSamples
 
 __all__ = ["AttackCost", "estimate_attack"]
 
 
-@dataclass(frozen=True)
-class AttackCost:
+@dataclass(frozen=True, kw_only=True)
+class AttackCost(Cost):
     """Forward + backward passes at most (images already wrong or fooled leave early), and their pace."""
 
     images: int
-    passes: int
-    passes_per_second: float
-
-    @property
-    def minutes(self) -> float:
-        """Minutes at most."""
-        return self.passes / self.passes_per_second / 60
 
 
 def estimate_attack(
@@ -54,7 +48,8 @@ def estimate_attack(
             batches += 1
         pace = batches * len(x) / (time.perf_counter() - started)
     checks = min(CHECKED_IMAGES, len(indices)) * _CHECK_PASSES + min(POOL, len(indices)) * COPIES / 3
-    return AttackCost(len(indices), round((attack.passes + 2 / 3) * len(indices) + checks), pace)
+    passes = round((attack.passes + 2 / 3) * len(indices) + checks)
+    return AttackCost(images=len(indices), passes=passes, passes_per_second=pace)
 
 
 _CHECK_PASSES = 20 + 2 * 10 + 2 + 50 / 3

@@ -13,6 +13,7 @@ from wassermix.certify.rule import Rule, picks_class, rule_for
 from wassermix.certify.settings import BLOCK, CertifySettings
 from wassermix.certify.votes import NoiseBlock, Voter, resolve_backend, voting
 from wassermix.core.classifier import Classifier
+from wassermix.core.cost import Cost
 from wassermix.core.samples import LabelledSamples, evenly_spaced
 
 __all__ = ["CostEstimate", "estimate_cost", "simulate_draws"]
@@ -21,19 +22,12 @@ PILOT = 1024
 """Draws on each image of the pilot: enough to tell a hopeless image from a flawless one."""
 
 
-@dataclass(frozen=True)
-class CostEstimate:
+@dataclass(frozen=True, kw_only=True)
+class CostEstimate(Cost):
     """Forward passes expected and at most, and the minutes they take on this process."""
 
     images: int
-    passes: int
     passes_at_most: int
-    passes_per_second: float
-
-    @property
-    def minutes(self) -> float:
-        """Minutes expected."""
-        return self.passes / self.passes_per_second / 60
 
 
 def estimate_cost(
@@ -56,8 +50,12 @@ def estimate_cost(
     picks = settings.n0 if picks_class(settings) else 0
     draws = simulate_draws(rule_for(settings), np.repeat(rates, 8), seed=settings.seed).mean()
     per_image = picks + float(draws)
-    most = (picks + settings.n) * len(indices)
-    return CostEstimate(len(indices), round(per_image * len(indices)), most, speed)
+    return CostEstimate(
+        images=len(indices),
+        passes=round(per_image * len(indices)),
+        passes_at_most=(picks + settings.n) * len(indices),
+        passes_per_second=speed,
+    )
 
 
 def simulate_draws(rule: Rule, rates: np.ndarray, *, seed: int = 0) -> np.ndarray:

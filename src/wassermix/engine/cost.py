@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from wassermix.core.cost import Cost
 from wassermix.engine.budget import make_budget
 from wassermix.engine.build import build_parts
 from wassermix.engine.loop import TrainState, stored_samples, train
@@ -20,18 +21,11 @@ FIRST, MOST = 2, 200
 """Updates of the first look, and at most of the measurement."""
 
 
-@dataclass(frozen=True)
-class TrainingCost:
+@dataclass(frozen=True, kw_only=True)
+class TrainingCost(Cost):
     """Updates, forward + backward passes (a forward is a third of one), and their pace here."""
 
     updates: int
-    passes: int
-    passes_per_second: float
-
-    @property
-    def minutes(self) -> float:
-        """Minutes expected; solving transport problems is not counted."""
-        return self.passes / self.passes_per_second / 60
 
 
 def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
@@ -58,8 +52,10 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
     an_image = short.passes / short.images + searched / samples
     an_update = an_image * short.images / short.updates
     if budget.unit == "passes":
-        return TrainingCost(math.ceil(budget.amount / an_update), round(budget.amount), _pace(short))
-    return TrainingCost(round(budget.amount), round(budget.amount * an_update), _pace(short))
+        updates, passes = math.ceil(budget.amount / an_update), round(budget.amount)
+    else:
+        updates, passes = round(budget.amount), round(budget.amount * an_update)
+    return TrainingCost(updates=updates, passes=passes, passes_per_second=_pace(short))
 
 
 def _trained(config: Config, updates: int) -> TrainState:
