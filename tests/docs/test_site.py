@@ -1,4 +1,4 @@
-"""Every page of the docs can be reached from the site's navigation, and none is promised but those."""
+"""Every page of the docs is in the navigation of the site, and none is promised that is not there."""
 
 from __future__ import annotations
 
