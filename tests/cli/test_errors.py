@@ -39,7 +39,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("train", "demoo"), "did you mean 'demo'"),
         (("train", "demo", "epochs"), "not of the form key=value"),
         (("train", "demo", "epochs=["), "'epochs=[' cannot be read"),
-        (("train", "demo", "sigma=8/0"), "'sigma=8/0' cannot be read"),
+        (("train", "demo", "sigma=8/0"), "'8/0' divides by zero"),
         (("train", "demo", "device=foo"), "device 'foo' is unknown"),
         (("train", "demo", "method=none", "sigma=0.5"), "'method' has no name"),
         (("reproduce", "nothing"), "table 'nothing' is unknown"),

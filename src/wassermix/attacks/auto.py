@@ -162,4 +162,4 @@ def _package() -> Any:
     try:
         return import_module("pyautoattack")
     except ImportError as error:
-        raise InputError("autoattack needs pyautoattack: pip install 'wassermix[attack]'") from error
+        raise InputError("autoattack needs pyautoattack: pip install pyautoattack") from error

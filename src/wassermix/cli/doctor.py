@@ -62,7 +62,7 @@ def _version(name: str) -> str:
 
 def _optional(name: str, module: str, extra: str) -> str:
     if importlib.util.find_spec(module) is None:
-        return f"not installed; pip install 'wassermix[{extra}]'"
+        return f"not installed; pip install {name} (the extra '{extra}')"
     return _version(name) + _import_trouble(module)
 
 

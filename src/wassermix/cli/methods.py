@@ -6,20 +6,32 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from rich.markup import escape
 from rich.padding import Padding
 
 from wassermix.augment import AUGMENTERS
-from wassermix.cli.console import console
+from wassermix.cli.console import console, say
 from wassermix.core.registry import call_with, keyword_options
+from wassermix.data import DATA, load_data
+from wassermix.data.folder import load_folder
+from wassermix.data.npz import load_npz
+from wassermix.data.table import load_table
 from wassermix.embed import EMBEDDINGS, Pixel
-from wassermix.engine.settings import CONTEXT
+from wassermix.engine.settings import CONTEXT, Config
 from wassermix.geodesic import REGULARIZERS
 from wassermix.geodesic.protocol import Regularizer
 from wassermix.methods import METHODS
+from wassermix.models import MODELS
 
 __all__ = ["run_methods"]
 
 FAMILIES = (METHODS, AUGMENTERS, REGULARIZERS, EMBEDDINGS)
+NAMED = (DATA, MODELS)
+"""Families whose components cost nothing by themselves."""
+
+
+FILES = {"FILE.csv": load_table, "FILE.npz": load_npz, "FOLDER of images": load_folder}
+"""Data of the user's own."""
 
 
 def run_methods() -> None:
@@ -27,18 +39,47 @@ def run_methods() -> None:
     for registry in FAMILIES:
         for name in registry.names():
             factory = registry.find(name)
-            console.print(f"[bold]{registry.family}={name}[/]{_cost(factory)}", highlight=False)
+            _heading(f"{registry.family}={name}{_cost(factory)}")
             for line in _lines(factory):
-                console.print(Padding(line, (0, 0, 0, 4)), markup=False, highlight=False)
+                _indented(line)
+    for registry in NAMED:
+        _heading(f"{registry.family}={'|'.join(registry.names())}")
+        for name in registry.names():
+            _indented(f"{name}: {_options(registry.find(name))}")
+    for what, loader in FILES.items():
+        _heading(f"data={what}")
+        _indented(_options(loader))
+    _heading("data.KEY=VALUE for all data")
+    _indented(_options(load_data))
+    for section in ("optimizer", "schedule", "transform"):
+        _heading(section)
+        _indented("  ".join(f"{section}.{key}={_plain(value)}" for key, value in _defaults(section).items()))
+    say("`wassermix recipes` lists the shipped trainings, `wassermix recipes NAME` prints one")
+
+
+def _heading(words: str) -> None:
+    console.print(f"[bold]{escape(words)}[/]", highlight=False)
+
+
+def _indented(line: str) -> None:
+    console.print(Padding(line, (0, 0, 0, 4)), markup=False, highlight=False)
+
+
+def _defaults(section: str) -> dict[str, Any]:
+    found: dict[str, Any] = Config.model_fields[section].default.model_dump()
+    return found
+
+
+def _options(factory: Callable[..., Any]) -> str:
+    known = keyword_options(factory, context=CONTEXT)
+    return "options: " + (
+        "  ".join(f"{name}={_plain(value)}" for name, (_, value) in known.items()) or "none"
+    )
 
 
 def _lines(factory: Callable[..., Any]) -> Iterator[str]:
     yield (inspect.getdoc(factory) or "").split("\n\n")[0].replace("\n", " ").replace("``", "")
-    options = [
-        f"{name}={_plain(default)}"
-        for name, (_, default) in keyword_options(factory, context=CONTEXT).items()
-    ]
-    yield f"options: {'  '.join(options) or 'none'}"
+    yield _options(factory)
     if getattr(factory, "reference", None):
         yield f"reference: {factory.reference}"  # type: ignore[attr-defined]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import yaml
 from wassermix.cli.best import best_config
 from wassermix.cli.console import counted, say, training
 from wassermix.core.errors import InputError
-from wassermix.engine import RunDir, TrainState, distributed, estimate_training, train
+from wassermix.engine import RunDir, TrainState, distributed, estimate_training, load_dataset, train
 from wassermix.engine.run import default_name
 from wassermix.engine.settings import Config, build_config, parse_value
 from wassermix.recipes import read_recipe
@@ -83,8 +83,22 @@ def train_with_progress(
         say(f"{out}: {spent}, {speed:.0f} images/s")
         last = json.loads(RunDir(out).metrics_file.read_text().splitlines()[-1])
         if "reconstruction_error" in last:
-            say(f"the embedding loses {last['reconstruction_error']:.2g} (mean squared error per coordinate)")
+            loss = last["reconstruction_error"]
+            say(f"the embedding loses {loss:.2g} (mean squared error per coordinate)")
+        _say_what_next(config, out, last)
     return state
+
+
+def _say_what_next(config: Config, out: Path, last: Mapping[str, Any]) -> None:
+    """How well it went at a glance, what the data are, and the command that usually follows."""
+    if "accuracy" in last:
+        noise = f" under noise {config.sigma:g}" if config.sigma else ""
+        some = last.get("accuracy_on", "some")
+        say(f"accuracy{noise}, a quick look at {some} samples: {last['accuracy']:.1%}")
+    data = load_dataset(config)
+    say(f"{len(data.train):,} samples to train on, {len(data.test):,} to test. {data.note}".rstrip())
+    follows = f"certify {out} --mode grid" if config.sigma else f"attack {out}"
+    say(f"next: wassermix {follows}")
 
 
 def parse_overrides(words: Iterable[str]) -> dict[str, Any]:

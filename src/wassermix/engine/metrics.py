@@ -33,7 +33,7 @@ class TensorBoard:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
             raise InputError(
-                "tensorboard=true needs the package tensorboard; pip install 'wassermix[tensorboard]'"
+                "tensorboard=true needs the package tensorboard; pip install tensorboard"
             ) from error
         self.writer = SummaryWriter(str(folder), purge_step=epochs_done + 1)
 

@@ -159,8 +159,8 @@ def build_config(
             f"{where} names {', '.join(named)}: using it would import and run that code; add --trust "
             "(trust=True in Python) if you trust where it comes from"
         )
-    if "sigma" in raw and isinstance(raw.get("method"), Mapping):  # the one option with a short name
-        raw["method"] = {**raw["method"], "sigma": raw.pop("sigma")}
+    if "sigma" in raw and isinstance(raw.get("method"), Mapping | None):  # the one option with a short name
+        raw["method"] = {**(raw.get("method") or {}), "sigma": raw.pop("sigma")}
     for family in FAMILIES:
         if raw.get(family) is not None:
             raw[family] = resolve_section(family, raw[family])

@@ -199,7 +199,19 @@ def _from_factory(name: str, weights: Path | None, *, shape: tuple[int, ...], nu
         raise InputError(f"model '{name}' has random weights; give its own with --weights FILE.safetensors")
     if weights is not None:
         _fill(model, Path(weights), name)
+    elif _is_random(name, model, shape=shape, num_classes=num_classes):
+        raise InputError(
+            f"model '{name}' starts with random weights; give the trained ones with --weights "
+            "FILE.safetensors, or let the factory load them"
+        )
     return model
+
+
+def _is_random(name: str, model: nn.Module, *, shape: tuple[int, ...], num_classes: int) -> bool:
+    """Whether a factory's weights depend on the seed: then nobody has trained them."""
+    other = build_model(name, shape=shape, num_classes=num_classes, seed=1)
+    pairs = zip(model.state_dict().values(), other.state_dict().values())
+    return any(not torch.equal(one, two) for one, two in pairs)
 
 
 def _fill(model: nn.Module, path: Path, name: str) -> None:

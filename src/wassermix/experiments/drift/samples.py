@@ -73,7 +73,7 @@ def _sklearn(name: str) -> tuple[Tensor, Tensor]:
     try:
         from sklearn import datasets
     except ImportError as error:
-        raise InputError("the drift survey needs scikit-learn: pip install 'wassermix[dev]'") from error
+        raise InputError("the drift survey needs scikit-learn: pip install scikit-learn") from error
     load = {"digits": datasets.load_digits, "cancer": datasets.load_breast_cancer, "wine": datasets.load_wine}
     found = load[name]()
     x, y = torch.tensor(found.data).float(), torch.tensor(found.target).long()
