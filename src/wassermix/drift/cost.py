@@ -56,7 +56,8 @@ class JointCost:
         """
         parts = self._parts(index, new, moved=moved)
         weighted = (w * part / s for w, part, s in zip(self.weights, parts, self.scales) if part is not None)
-        return np.sum(list(weighted), axis=0)
+        whole: Floats = np.sum(list(weighted), axis=0)
+        return whole
 
     def _parts(self, index: Ints, new: View, *, moved: bool = False) -> list[Floats | None]:
         """The three parts, None where one has no weight."""

@@ -63,7 +63,7 @@ def _classes(reference: Reference, new: View, blocks: list[Block]) -> list[str]:
     if changed:
         words = ", ".join(f"{c} by {growth[c]:.2g}" for c in changed[:5])
         found.append(f"suspected label shift: by the plan the shares of classes changed ({words})")
-    gone = [c for c in np.flatnonzero(share) if decided[c] == 0 and share[c] * len(new) >= 5]
+    gone = [int(c) for c in np.flatnonzero(share) if decided[c] == 0 and share[c] * len(new) >= 5]
     if gone:
         found.append(f"the model no longer decides for {_named(gone)}, which the reference has")
     unknown = [c for c in range(reference.num_classes) if share[c] == 0 and decided[c] > 0]

@@ -63,7 +63,8 @@ def _resampled_shares(block: Block, labels: Ints, predicted: Ints, drawn: Floats
     weights = drawn[:, block.fold]
     below = weights @ block.plan
     above = weights @ (block.plan * (labels[:, None] == predicted))
-    return np.divide(above, below, out=np.zeros_like(below), where=below > 0)
+    share: Floats = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
+    return share
 
 
 def interval_around(

@@ -19,9 +19,9 @@ def exact_plan(cost: Floats) -> Floats:
     """The optimal plan ``(n, m)`` with uniform marginals: an assignment where ``n = m``."""
     n, m = cost.shape
     if n == m:
-        plan = np.zeros_like(cost)
-        plan[linear_sum_assignment(cost)] = 1 / n
-        return plan
+        paired = np.zeros_like(cost)
+        paired[linear_sum_assignment(cost)] = 1 / n
+        return paired
     import ot
 
     plan: Floats = ot.emd(np.full(n, 1 / n), np.full(m, 1 / m), cost, numItermax=100_000_000)
@@ -108,4 +108,5 @@ def carried(plan: Floats, labels: Ints, predicted: Ints) -> Floats:
     """The share ``(m,)`` of each new sample's mass that carries the label which the model decides for."""
     total = plan.sum(axis=0)
     agreeing = (plan * (labels[:, None] == predicted)).sum(axis=0)
-    return np.divide(agreeing, total, out=np.zeros_like(total), where=total > 0)
+    share: Floats = np.divide(agreeing, total, out=np.zeros_like(total), where=total > 0)
+    return share

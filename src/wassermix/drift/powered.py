@@ -72,8 +72,7 @@ def _fitted(design: Floats, correct: Floats, weights: Floats) -> Floats:
     ridge = np.eye(design.shape[1]) * RIDGE * len(correct)
     ridge[0, 0] = 1e-9
     weighted = design * weights[:, None]
-    solved: Floats = np.linalg.solve(weighted.T @ design + ridge, weighted.T @ correct)
-    return solved
+    return np.linalg.solve(weighted.T @ design + ridge, weighted.T @ correct).astype(np.float64)
 
 
 def _widened(error: float, correct: Floats, m: int) -> float:

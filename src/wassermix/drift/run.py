@@ -187,7 +187,7 @@ def _write_frames(path: Path, prepared: Prepared, checked: Checked) -> None:
     path_between = path_between.rows(torch.tensor(places))
     times = torch.linspace(0, 1, TIMES)
     frames = torch.stack([path_between.at(float(t)).x for t in times], dim=1)
-    arrays = {
+    arrays: dict[str, Any] = {
         "frames": (frames.clamp(0, 1) * 255).round().byte().numpy(),
         "t": times.numpy(),
         "rows": checked.rows.numpy()[places],

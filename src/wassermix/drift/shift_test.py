@@ -77,12 +77,14 @@ def _quantiles(rows: Floats) -> Floats:
     low = np.clip(np.floor(places).astype(int), 0, rows.shape[1] - 1)
     high = np.clip(low + 1, 0, rows.shape[1] - 1)
     part = np.clip(places - low, 0, 1)
-    return (1 - part) * rows[:, low] + part * rows[:, high]
+    between: Floats = (1 - part) * rows[:, low] + part * rows[:, high]
+    return between
 
 
 def _directions(dim: int, rng: np.random.Generator, count: int = 32) -> Floats:
     ways = rng.standard_normal((count, dim))
-    return ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    unit: Floats = ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    return unit
 
 
 def _spaced(values: Floats) -> Floats:

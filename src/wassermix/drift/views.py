@@ -41,7 +41,8 @@ class View:
     @property
     def predicted(self) -> Ints:
         """The model's decisions ``(n,)``."""
-        return self.logits.argmax(axis=1)
+        decided: Ints = self.logits.argmax(axis=1)
+        return decided
 
     def rows(self, index: Ints) -> View:
         """Some of the samples."""

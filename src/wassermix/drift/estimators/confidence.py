@@ -50,4 +50,5 @@ class ConfidenceDifference:
 
     def chances(self, new: View) -> Floats:
         """``max_c p_c`` of each sample, moved by the reference's gap."""
-        return np.clip(self.reference.probabilities(new).max(axis=1) + self.gap, 0, 1)
+        moved: Floats = np.clip(self.reference.probabilities(new).max(axis=1) + self.gap, 0, 1)
+        return moved

@@ -24,4 +24,5 @@ class NearestNeighbour:
     def chances(self, new: View) -> Floats:
         """1 where the nearest reference sample has the label that the model decides for, else 0."""
         nearest = cdist(self.reference.view.inputs, new.inputs, "sqeuclidean").argmin(axis=0)
-        return (self.reference.labels[nearest] == new.predicted).astype(np.float64)
+        agrees: Floats = (self.reference.labels[nearest] == new.predicted).astype(np.float64)
+        return agrees

@@ -33,4 +33,5 @@ class OutputTransport:
         """The probability of the labels that each sample is given by the plan."""
         p = self.reference.probabilities(new)[:, self.classes].T  # (classes, m)
         coupling = solve_exact_cost(torch.from_numpy(1 - p), weights0=torch.from_numpy(self.shares))
-        return np.clip((coupling.plan.numpy() * p).sum(axis=0) * len(new), 0, 1)
+        given: Floats = np.clip((coupling.plan.numpy() * p).sum(axis=0) * len(new), 0, 1)
+        return given

@@ -129,8 +129,10 @@ class CarriedLabels:
         if self.relax is None:
             return exact_plan(still), growth
         costs = [self.cost.between(fold, new, moved=True), still] if self.move else [still]
-        options = {"entropy": self.entropy, "relax": self.relax, "scale": float(costs[0].mean())}
-        solved = [relaxed_plan(cost, self.reference.labels[fold], **options) for cost in costs]
+        labels, scale = self.reference.labels[fold], float(costs[0].mean())
+        solved = [
+            relaxed_plan(cost, labels, entropy=self.entropy, relax=self.relax, scale=scale) for cost in costs
+        ]
         best = min(solved, key=lambda one: one.objective)
         growth[: len(best.growth)] = best.growth
         return best.plan, growth

@@ -28,4 +28,5 @@ class ThresholdedConfidence:
 
     def chances(self, new: View) -> Floats:
         """1 where the confidence exceeds the threshold, else 0."""
-        return (self.reference.probabilities(new).max(axis=1) > self.threshold).astype(np.float64)
+        above: Floats = (self.reference.probabilities(new).max(axis=1) > self.threshold).astype(np.float64)
+        return above

@@ -52,8 +52,8 @@ def _made(name: str) -> Estimator:
     if name == "joint-balanced":  # what the relaxation contributes: the same cost, shares held fixed
         joint = make_estimator("joint")
         assert isinstance(joint, CarriedLabels)
-        weights = dict(zip(("input", "feature", "output"), joint.weights.values))
-        return CarriedLabels(**weights)
+        weights = joint.weights
+        return CarriedLabels(input=weights.input, feature=weights.feature, output=weights.output)
     return make_estimator(name)
 
 
