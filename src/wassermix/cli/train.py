@@ -110,6 +110,6 @@ def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
             raise InputError(f"'{word}' is not of the form key=value, such as epochs=20 or augment.ratio=2")
         try:
             overrides[key] = parse_value(value)
-        except (yaml.YAMLError, ZeroDivisionError) as error:
+        except (yaml.YAMLError, InputError) as error:
             raise InputError(f"the value of '{word}' cannot be read: {error}") from error
     return overrides
