@@ -12,13 +12,14 @@ from wassermix.cli.console import console, say
 from wassermix.cli.new_data import NewData
 from wassermix.cli.target import Target, load_target
 from wassermix.core.errors import InputError
+from wassermix.core.job import Output
 from wassermix.core.settings import settings_from
 from wassermix.data import DATA, Split, TensorSplit, load_data
 from wassermix.data.standardize import StandardSplit
 from wassermix.data.unlabelled import load_unlabelled
 from wassermix.drift.labelled import read_labels
 from wassermix.drift.result import DriftResult
-from wassermix.drift.run import Owned, check_to_files, stream_sources, stream_to_files
+from wassermix.drift.run import check_to_files, stream_sources, stream_to_files
 from wassermix.drift.settings import DriftSettings, StreamSettings
 from wassermix.drift.stream import BatchLine
 
@@ -35,7 +36,7 @@ def run_drift(run: Path, new_data: Given, settings: Given, *, stream: Given, out
         raise InputError("--model needs --reference: labelled data that the model did not train on")
     wanted: Given = {"model": new.model, "weights": new.weights, "split": new.split, "trust": new.trust}
     target = load_target(run, data=new.reference, **wanted)
-    owned = Owned(target.folder / "drift", **output)
+    owned = Output(target.folder / "drift", **output)
     asked = settings_from(DriftSettings, settings, where="drift")
     if new.stream is None:
         _check(target, new, asked, owned=owned)
@@ -43,7 +44,7 @@ def run_drift(run: Path, new_data: Given, settings: Given, *, stream: Given, out
     return _watch(target, new, asked, settings_from(StreamSettings, stream, where="drift"), owned=owned)
 
 
-def _check(target: Target, new: NewData, settings: DriftSettings, *, owned: Owned) -> None:
+def _check(target: Target, new: NewData, settings: DriftSettings, *, owned: Output) -> None:
     """Check new data, write ``RUN/drift/NAME.json`` and print what it says."""
     if new.data is None:
         raise InputError("drift needs --data NEW: the new samples, or --stream for a stream of them")
@@ -64,7 +65,7 @@ def _check(target: Target, new: NewData, settings: DriftSettings, *, owned: Owne
 
 
 def _watch(
-    target: Target, new: NewData, settings: DriftSettings, watching: StreamSettings, *, owned: Owned
+    target: Target, new: NewData, settings: DriftSettings, watching: StreamSettings, *, owned: Output
 ) -> bool:
     """Watch a stream, a line for each batch; whether the alarm has sounded."""
     assert new.stream is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.files import write_beside, write_text
 from wassermix.core.fingerprint import fingerprint, samples_fingerprint
-from wassermix.core.job import Job
+from wassermix.core.job import Job, Output
 from wassermix.core.samples import LabelledSamples, evenly_spaced
 from wassermix.core.settings import as_record
 from wassermix.core.streams import stream_seed
@@ -32,20 +31,10 @@ from wassermix.drift.settings import DriftSettings, StreamSettings
 from wassermix.drift.stream import BatchLine, StreamMonitor, cut
 from wassermix.drift.way import way_between
 
-__all__ = ["Owned", "check_to_files", "prepared_reference", "stream_sources", "stream_to_files"]
+__all__ = ["check_to_files", "prepared_reference", "stream_sources", "stream_to_files"]
 
 FRAMES, TIMES = 6, 9
 READABLE = (".npz", ".npy", ".csv", ".tsv", ".gz")
-
-
-@dataclass(frozen=True)
-class Owned:
-    """What is to be done with an output: where it goes, and whether one that exists is taken up."""
-
-    folder: Path
-    name: str | None = None
-    resume: bool = False
-    overwrite: bool = False
 
 
 def prepared_reference(
@@ -65,7 +54,7 @@ def check_to_files(
     reference: LabelledSamples,
     new: NewSamples,
     *,
-    owned: Owned,
+    owned: Output,
     settings: DriftSettings,
     labelled: FewLabels | None = None,
     asked: int = 0,
@@ -127,7 +116,7 @@ def stream_to_files(
     reference: LabelledSamples,
     sources: Iterable[Path],
     *,
-    owned: Owned,
+    owned: Output,
     settings: DriftSettings,
     watching: StreamSettings,
     scale: Statistics | None = None,
