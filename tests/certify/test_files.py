@@ -46,7 +46,7 @@ def assert_same(out: Path, undisturbed: Path) -> None:
 
 def test_rows_come_in_order_with_the_columns_of_the_field(undisturbed: Path) -> None:
     lines = (undisturbed / "job.tsv").read_text().splitlines()
-    assert lines[0] == "idx\tlabel\tpredict\tradius\tcorrect\ttime\tdraws\thits\tmode"
+    assert lines[0] == "idx\tlabel\tpredict\tradius\tcorrect\ttime\tdraws\thits\tmode\tu"
     assert [int(line.split("\t")[0]) for line in lines[1:]] == job.INDICES
 
 
@@ -123,7 +123,7 @@ def test_rows_of_other_data_are_not_taken_up(undisturbed: Path, tmp_path: Path) 
         (tmp_path / name).write_bytes((undisturbed / name).read_bytes())
     points = job.Points()
     points.y = 1 - points.y
-    with pytest.raises(InputError, match="other data"):
+    with pytest.raises(InputError, match="made with samples"):
         certify_to_files(
             job.model, points, job.INDICES, output=Output(tmp_path, "job", resume=True), settings=job.SETTINGS
         )

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from wassermix.certify import votes
+from wassermix.certify.noise import NoiseKey, gaussian
 from wassermix.certify.settings import CertifySettings
 from wassermix.certify.votes import NoiseBlock, compiler_exists, resolve_backend, voting
 from wassermix.core.errors import InputError
@@ -28,7 +29,7 @@ def blocks(count: int) -> list[NoiseBlock]:
 
 
 def test_a_blocks_votes_do_not_depend_on_its_neighbours(network: nn.Module) -> None:
-    with voting(network, (1, 28, 28), CertifySettings(sigma=0.5, batch_size=512)) as vote:
+    with voting(network, (1, 28, 28), CertifySettings(sigma=0.5, sampler="gaussian", batch_size=512)) as vote:
         together = vote(blocks(4))
         alone = np.concatenate([vote([block]) for block in blocks(4)])
         turned = vote(blocks(4)[::-1])[::-1]
@@ -37,12 +38,11 @@ def test_a_blocks_votes_do_not_depend_on_its_neighbours(network: nn.Module) -> N
 
 
 def test_channels_last_votes_as_the_plain_model_does(network: nn.Module) -> None:
-    with voting(network, (1, 28, 28), CertifySettings(sigma=0.5)) as vote:
+    with voting(network, (1, 28, 28), CertifySettings(sigma=0.5, sampler="gaussian")) as vote:
         fast = np.concatenate([vote([block]) for block in blocks(16)])
     plain = []
     for block in blocks(16):
-        seed = votes.stream_seed(0, "certify", "count", block.index, 7)
-        noise = torch.randn(128, 1, 28, 28, generator=torch.Generator().manual_seed(seed))
+        noise = gaussian(NoiseKey(0, "count", block.index, 7), torch.empty(128, 1, 28, 28))
         with torch.no_grad():
             plain.append(network((block.x + 0.5 * noise).contiguous()).argmax(dim=1))
     assert np.mean(fast == torch.stack(plain).numpy()) >= 0.9999
@@ -57,7 +57,9 @@ def test_a_compiled_model_votes_as_the_plain_one_does() -> None:
     for _ in range(2):  # the second time with other weights, which must not be missed
         said = {}
         for backend in ("eager", "compile"):
-            with voting(network, (1, 28, 28), CertifySettings(sigma=0.5, backend=backend)) as vote:
+            with voting(
+                network, (1, 28, 28), CertifySettings(sigma=0.5, sampler="gaussian", backend=backend)
+            ) as vote:
                 said[backend] = np.concatenate([vote([block]) for block in blocks(16)])
         assert np.mean(said["eager"] == said["compile"]) >= 0.9995  # one draw in 2,048 may lie at a tie
         network[0].weight.data.mul_(-1)

@@ -50,10 +50,10 @@ TABLE = {
     "control": "plain",
     "rows": {"plain": {}, "mixed up": {"augment": "mixup", "optimizer.lr": 0.01}},
 }
-COUNTED = ("certified", "acr", "draws", "saving", "abstained")
+COUNTED = ("p_a", "certified", "acr", "draws", "saving", "abstained")
 """What a certification's summary counts from its rows; all else in it are settings."""
 COMMANDS = ("demo", "train", "certify", "attack", "verify", "audit", "augment", "report", "reproduce")
-PASSING = {"version", "seconds", "minutes", "model", "fingerprint", "time", "message"}
+PASSING = {"version", "seconds", "minutes", "model", "fingerprint", "digest", "time", "message"}
 """Keys that differ between machines, versions or moments."""
 
 

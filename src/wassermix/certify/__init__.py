@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from wassermix.certify.certifier import certify, predict
     from wassermix.certify.cost import CostEstimate, estimate_cost
     from wassermix.certify.pa import ShareAbove, crossing, distribution
+    from wassermix.certify.prior import learn_prior
+    from wassermix.certify.replay import Replay, replay_images
     from wassermix.certify.result import Certificate, Certificates, CertifiedAccuracy
     from wassermix.certify.run import certify_to_files
     from wassermix.certify.settings import CertifySettings, default_radii
-    from wassermix.certify.verify import Verification, find_certifications, verify_file
+    from wassermix.certify.verify import Verification, find_certifications, read_verifiable, verify_file
 
 __all__ = [
     "Certificate",
@@ -21,6 +23,7 @@ __all__ = [
     "CertifiedAccuracy",
     "CertifySettings",
     "CostEstimate",
+    "Replay",
     "ShareAbove",
     "Verification",
     "certify",
@@ -30,7 +33,10 @@ __all__ = [
     "distribution",
     "estimate_cost",
     "find_certifications",
+    "learn_prior",
     "predict",
+    "read_verifiable",
+    "replay_images",
     "verify_file",
 ]
 

@@ -9,14 +9,23 @@ import numpy.typing as npt
 from scipy import special, stats
 
 __all__ = [
+    "capped",
     "certified_radius",
     "clopper_pearson_lower",
     "false_certificates",
     "log_e_value",
+    "randomised_lower",
+    "randomised_tail",
     "smallest_hits",
     "time_uniform_lower",
     "union_of_looks_levels",
 ]
+
+Prior = tuple[tuple[float, float, float], ...]
+"""A mixture of betas: (weight, a, b) of each; weights sum to 1."""
+JEFFREYS: Prior = ((1.0, 0.5, 0.5),)
+SMALLEST_UNIFORM = 0.05
+"""No smaller number is used in the randomised bound."""
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -32,31 +41,86 @@ def clopper_pearson_lower(hits: npt.ArrayLike, draws: npt.ArrayLike, alpha: npt.
     return np.where(k > 0, special.betaincinv(some, n - some + 1, level), 0.0)
 
 
+def randomised_tail(
+    hits: npt.ArrayLike, draws: npt.ArrayLike, p: npt.ArrayLike, uniform: npt.ArrayLike
+) -> Floats:
+    """``P_p(X > k) + U P_p(X = k)``, which grows with p: the level at which the counts refute ``p``."""
+    k, n, q, u = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (hits, draws, p, uniform)))
+    some, rest = np.where(k > 0, k, 1.0), np.where(k < n, n - k, 1.0)
+    at_least = np.where(k > 0, special.betainc(some, n - some + 1, q), 1.0)
+    above = np.where(k < n, special.betainc(n - rest + 1, rest, q), 0.0)
+    return np.asarray((1 - u) * above + u * at_least, dtype=np.float64)
+
+
+def capped(uniform: npt.ArrayLike, alpha: float) -> Floats:
+    """The image's number U, as 0.05 or ``2 alpha`` at least: a smaller one would prove absurdly much."""
+    return np.clip(np.asarray(uniform, dtype=np.float64), min(1.0, max(SMALLEST_UNIFORM, 2 * alpha)), 1.0)
+
+
+def randomised_lower(
+    hits: npt.ArrayLike, draws: npt.ArrayLike, alpha: float, uniform: npt.ArrayLike
+) -> Floats:
+    """Stevens' (1950) randomised bound: the p with ``P_p(X > k) + U P_p(X = k) = alpha``.
+
+    With U uniform on (0, 1) and drawn independently of the votes its level is exactly ``alpha``, so it is
+    never below Clopper and Pearson's, which is U = 1. U is :func:`capped`, which only lowers the bound.
+    """
+    k, n, u = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (hits, draws, uniform)))
+    u, low = capped(u, alpha), clopper_pearson_lower(k, n, alpha)
+    if bool((u >= 1).all()):
+        return low
+    high = np.where(k < n, clopper_pearson_lower(np.minimum(k + 1, n), n, alpha), 1.0)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        refuted = (u < 1) & (randomised_tail(k, n, middle, u) <= alpha)
+        low, high = np.where(refuted, middle, low), np.where(refuted, high, middle)
+    return low
+
+
 def certified_radius(probability: npt.ArrayLike, sigma: float) -> Floats:
     """``sigma * Phi^-1(p)``, and 0 where ``p <= 1/2``: the l2 radius that a class probability proves."""
     p = np.asarray(probability, dtype=np.float64)
     return np.asarray(sigma * special.ndtri(np.maximum(p, 0.5)), dtype=np.float64)
 
 
-def log_e_value(hits: npt.ArrayLike, draws: npt.ArrayLike, p0: npt.ArrayLike, *, atom: float = 0.5) -> Floats:
+def log_e_value(
+    hits: npt.ArrayLike,
+    draws: npt.ArrayLike,
+    p0: npt.ArrayLike,
+    *,
+    atom: float = 0.5,
+    prior: Prior = JEFFREYS,
+) -> Floats:
     r"""The logarithm of the mixture e-value against ``p <= p0``.
 
     .. math:: e = w\,1[k=n]\,p_0^{-n} + (1-w) \int_{p_0}^1
               \frac{q^k (1-q)^{n-k}}{p_0^k (1-p_0)^{n-k}}\,\pi(q)\,dq
 
-    with ``w = atom`` and the Beta(1/2, 1/2) prior restricted to ``(p0, 1]``. For every true
-    ``p <= p0`` it is a non-negative supermartingale started at 1, so it ever reaches ``1/alpha`` with
-    probability at most ``alpha``, whenever one looks. The integral counts as 0 where ``k <= n*p0``:
-    that only lowers e, and it keeps the incomplete beta function away from underflow.
+    with ``w = atom`` and a mixture of betas as ``prior``, Beta(1/2, 1/2) unless given, restricted to
+    ``(p0, 1]``. For every true ``p <= p0`` and every prior that was fixed before the draws it is a
+    non-negative supermartingale started at 1, so it ever reaches ``1/alpha`` with probability at most
+    ``alpha``, whenever one looks. The integral counts as 0 where ``k <= n*p0``: that only lowers e, and it
+    keeps the incomplete beta function away from underflow.
     """
     k, n, p = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (hits, draws, p0)))
     flawless = np.where(k == n, np.log(atom) - n * np.log(p), -np.inf)
     above = k > n * p
     k, n, p = np.where(above, k, 1.0), np.where(above, n, 1.0), np.where(above, p, 0.5)
-    evidence = special.betaln(k + 0.5, n - k + 0.5) + np.log(special.betaincc(k + 0.5, n - k + 0.5, p))
-    prior = special.betaln(0.5, 0.5) + np.log(special.betaincc(0.5, 0.5, p))
-    ratio = evidence - prior - k * np.log(p) - special.xlog1py(n - k, -p)
+    evidence = _log_mass(k, n - k, p, prior) - _log_mass(0.0, 0.0, p, prior)
+    ratio = evidence - k * np.log(p) - special.xlog1py(n - k, -p)
     return np.logaddexp(flawless, np.where(above, np.log1p(-atom) + ratio, -np.inf))
+
+
+def _log_mass(k: Floats | float, failures: Floats | float, p: Floats, prior: Prior) -> Floats:
+    """``log of the integral over (p, 1] of q^k (1-q)^failures`` under a mixture of betas."""
+    parts = [
+        np.log(weight)
+        + special.betaln(k + a, failures + b)
+        - special.betaln(a, b)
+        + np.log(special.betaincc(k + a, failures + b, p))
+        for weight, a, b in prior
+    ]
+    return np.asarray(np.logaddexp.reduce(parts), dtype=np.float64)
 
 
 def time_uniform_lower(

@@ -13,16 +13,18 @@ import torch
 from scipy import stats
 from torch import Tensor
 
+from wassermix.certify.noise import NoiseKey, Purpose, unit
 from wassermix.certify.result import Certificates
 from wassermix.certify.rows import Certificate
 from wassermix.certify.rule import Rule, picks_class, rule_for
+from wassermix.certify.samplers import resolve_sampler
 from wassermix.certify.settings import BLOCK, CertifySettings
-from wassermix.certify.votes import NoiseBlock, Purpose, Voter, resolve_backend, voting
+from wassermix.certify.votes import NoiseBlock, Voter, resolve_backend, voting
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.settings import settings_from
 
-__all__ = ["Image", "certify", "certify_images", "predict"]
+__all__ = ["Image", "certify", "certify_images", "own_uniform", "predict"]
 
 Progress = Callable[[int, int], None]
 Emit = Callable[[int, Certificate], None]
@@ -57,8 +59,8 @@ def certify(
     ``indices`` (0, 1, ... unless given) seed the noise of each image, so a subset gives the certificates
     that the whole would. ``progress(done, total)`` counts images.
     """
-    settings = _settings(settings, options, labelled=y is not None)
     images = _images(x, y, indices)
+    settings = resolve_sampler(_settings(settings, options, labelled=y is not None), x)
     found: dict[int, Certificate] = {}
 
     def emit(position: int, certificate: Certificate) -> None:
@@ -99,6 +101,7 @@ def predict(
     """
     settings = CertifySettings(sigma=float(sigma), n=n, alpha=alpha, seed=seed, batch_size=batch_size)
     images = _images(x, None, indices)
+    settings = resolve_sampler(settings, x)
     with voting(model, tuple(x.shape[1:]), settings) as votes:
         classes = [_vote(_all_classes(votes, image, settings), alpha) for image in images]
     return torch.tensor(classes, dtype=torch.int64)
@@ -130,6 +133,7 @@ def _step(votes: Voter, queue: deque[tuple[_Course, int]], size: int, *, emit: E
     tasks = [queue.popleft() for _ in range(min(len(queue), size))]
     classes = votes([course.noise(block) for course, block in tasks])
     seconds = (time.perf_counter() - started) / len(tasks)
+    _require_known_labels(tasks, votes.classes)
     for (course, _), voted in zip(tasks, classes):
         course.count(voted, seconds)
     touched = list(dict.fromkeys(course for course, _ in tasks))
@@ -139,6 +143,16 @@ def _step(votes: Voter, queue: deque[tuple[_Course, int]], size: int, *, emit: E
     for course in reversed(touched):
         if course.ready:
             queue.extendleft((course, block) for block in reversed(course.next_blocks()))
+
+
+def _require_known_labels(tasks: Sequence[tuple[_Course, int]], classes: int | None) -> None:
+    for course, _ in tasks:
+        image = course.image
+        if image.label is not None and classes is not None and image.label >= classes:
+            raise InputError(
+                f"certify: image {image.index} has label {image.label}, but the model has {classes} classes; "
+                f"expected labels from 0 to {classes - 1}"
+            )
 
 
 def _admit(queue: deque[tuple[_Course, int]], waiting: Iterator[_Course], blocks: int) -> None:
@@ -203,13 +217,19 @@ class _Course:
     def certificate(self) -> Certificate:
         """What the counts at the stop prove."""
         assert self.target is not None
-        radius = float(self.rule.radius(np.asarray(self.draws), np.asarray(self.hits)))
+        uniform = own_uniform(self.settings, self.image.index)
+        radius = float(self.rule.radius(np.asarray(self.draws), np.asarray(self.hits), uniform))
         proved = not np.isnan(radius)
         return Certificate(
             index=self.image.index, label=self.image.label, predicted=self.target if proved else -1,
             radius=radius if proved else 0.0, draws=self.draws, hits=self.hits, mode=self.settings.mode,
-            seconds=self.seconds,
+            seconds=self.seconds, uniform=uniform,
         )  # fmt: skip
+
+
+def own_uniform(settings: CertifySettings, index: int) -> float:
+    """The image's number for the randomised bound, from the seed; 1 for the plain bound."""
+    return 1.0 if settings.bound == "plain" else unit(NoiseKey(settings.seed, "bound", index, 0))
 
 
 def _images(x: Tensor, y: Tensor | None, indices: Sequence[int] | Tensor | None) -> list[Image]:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from wassermix.certify.rule import Rule, picks_class, rule_for
+from wassermix.certify.samplers import resolve_sampler
 from wassermix.certify.settings import BLOCK, CertifySettings
 from wassermix.certify.votes import NoiseBlock, Voter, resolve_backend, voting
 from wassermix.core.classifier import Classifier
@@ -46,6 +47,7 @@ def estimate_cost(
     """
     settings = settings.with_backend(resolve_backend(settings.backend))
     chosen = [indices[position] for position in evenly_spaced(len(indices), min(pilots, len(indices)))]
+    settings = resolve_sampler(settings, split.get(torch.tensor(chosen)))
     rates, speed = _pilot(model, split, chosen, settings=settings, seconds=seconds)
     picks = settings.n0 if picks_class(settings) else 0
     draws = simulate_draws(rule_for(settings), np.repeat(rates, 8), seed=settings.seed).mean()

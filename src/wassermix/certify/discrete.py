@@ -22,7 +22,7 @@ from torch import Tensor
 from wassermix.certify.fixedpoint import BITS, normal_thresholds
 from wassermix.certify.noise import NoiseKey, random_words
 
-__all__ = ["CLIP", "GRIDS", "RoundedGaussian", "grid_of", "rounded_gaussian"]
+__all__ = ["CLIP", "GRIDS", "RoundedGaussian", "clip_margin", "grid_of", "rounded_gaussian"]
 
 GRIDS = (255, 65535)
 """Steps per unit of the grids that image files have: 8 and 16 bits a value."""
@@ -94,7 +94,7 @@ class RoundedGaussian:
 def rounded_gaussian(sigma: float, levels: int) -> RoundedGaussian:
     """The tables for noise ``sigma`` on a grid of ``levels`` steps per unit; computed once."""
     step = Fraction(1, levels) / Fraction(sigma)
-    margin = int(CLIP / step)
+    margin = clip_margin(sigma, levels)
     low, high = -margin, levels + margin
     upper = normal_thresholds(step, high)
     lower = [(1 << BITS) - 1 - threshold for threshold in reversed(upper)]
@@ -104,6 +104,11 @@ def rounded_gaussian(sigma: float, levels: int) -> RoundedGaussian:
     buckets = np.arange(2**16, dtype=np.uint64) << np.uint64(48)
     first = np.append(np.searchsorted(words[0], buckets, side="left"), words.shape[1]).astype(kind)
     return RoundedGaussian(sigma, levels, low, high, -high, words, first)
+
+
+def clip_margin(sigma: float, levels: int) -> int:
+    """How many steps beyond [0, 1] the certified classifier's input may be: ``floor(6 sigma levels)``."""
+    return int(CLIP * Fraction(sigma) * levels)
 
 
 def _places(row: Tensor) -> npt.NDArray[np.int64]:

@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wassermix.certify.bounds import Floats, Ints, certified_radius, clopper_pearson_lower
+from wassermix.certify.bounds import Floats, Ints, certified_radius, randomised_lower
 
 __all__ = ["FixedRule"]
 
 
 @dataclass(frozen=True)
 class FixedRule:
-    """Cohen et al. (2019): one look after ``n`` draws, a Clopper-Pearson bound at level ``alpha``."""
+    """Cohen et al. (2019): one look after ``n`` draws, a (randomised) Clopper-Pearson bound at ``alpha``."""
 
     sigma: float
     n: int
@@ -32,7 +32,7 @@ class FixedRule:
         """Always: there is one look."""
         return np.ones(np.shape(hits), dtype=bool)
 
-    def radius(self, draws: Ints, hits: Ints) -> Floats:
+    def radius(self, draws: Ints, hits: Ints, uniform: npt.ArrayLike = 1.0) -> Floats:
         """``sigma * Phi^-1(lower bound)``, NaN where the bound is below 1/2."""
-        bound = clopper_pearson_lower(hits, draws, self.alpha)
+        bound = randomised_lower(hits, draws, self.alpha, uniform)
         return np.where(bound >= 0.5, certified_radius(bound, self.sigma), np.nan)

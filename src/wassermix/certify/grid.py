@@ -9,7 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from wassermix.certify.bounds import Floats, Ints, clopper_pearson_lower, log_e_value, smallest_hits
+from wassermix.certify.bounds import (
+    JEFFREYS,
+    Floats,
+    Ints,
+    Prior,
+    capped,
+    log_e_value,
+    randomised_tail,
+    smallest_hits,
+)
 from wassermix.certify.rule import look_schedule, reachable
 
 __all__ = ["GridRule"]
@@ -21,10 +30,11 @@ class GridRule:
 
     At a look before the budget radius ``r_j`` is proved where the e-value against
     ``p <= Phi(r_j / sigma)`` and those of all smaller radii reach ``1 / (share * alpha)``; at the budget
-    one Clopper-Pearson bound at level ``(1 - share) * alpha`` decides. The hypotheses are nested, so
-    climbing costs no further alpha: a false certificate needs the first true hypothesis rejected,
+    one Clopper-Pearson bound (randomised) at level ``(1 - share) * alpha`` decides. The hypotheses are
+    nested, so climbing costs no further alpha: a false certificate needs the first true hypothesis rejected,
     which happens with probability at most ``alpha`` under any stopping. What is proved depends on the
-    counts at the stop only, never on an earlier look, so draws and hits are the whole certificate.
+    counts at the stop only, never on an earlier look, so draws, hits and
+    the image's uniform number are the whole certificate. ``prior`` () is Beta(1/2, 1/2).
     """
 
     sigma: float
@@ -33,6 +43,7 @@ class GridRule:
     alpha: float
     atom: float = 0.5
     share: float = 0.5
+    prior: Prior = ()
     counts_label: ClassVar[bool] = True
     rounds_down: ClassVar[bool] = True
     looks: tuple[int, ...] = field(init=False)
@@ -64,17 +75,18 @@ class GridRule:
         bar = np.append(self.hopeful[look], np.iinfo(np.int64).max)  # past the last radius: stop
         return np.asarray(hits < bar[climbed])
 
-    def radius(self, draws: Ints, hits: Ints) -> Floats:
+    def radius(self, draws: Ints, hits: Ints, uniform: npt.ArrayLike = 1.0) -> Floats:
         """The largest radius climbed to with these counts, NaN where not even the first is proved."""
-        draws, hits = np.asarray(draws)[..., None], np.asarray(hits)[..., None]
-        climbed = np.logical_and.accumulate(self._proves(draws, hits), axis=-1).sum(axis=-1)
+        draws, hits, u = (np.asarray(one)[..., None] for one in (draws, hits, uniform))
+        climbed = np.logical_and.accumulate(self._proves(draws, hits, u), axis=-1).sum(axis=-1)
         steps = np.append(np.asarray(self.radii), np.nan)  # climbed 0 picks the NaN at the end
         return np.asarray(steps[climbed - 1])
 
-    def _proves(self, draws: Ints, hits: Ints) -> npt.NDArray[np.bool_]:
-        evidence = log_e_value(hits, draws, self.thresholds, atom=self.atom)
+    def _proves(self, draws: Ints, hits: Ints, uniform: npt.ArrayLike = 1.0) -> npt.NDArray[np.bool_]:
+        evidence = log_e_value(hits, draws, self.thresholds, atom=self.atom, prior=self.prior or JEFFREYS)
         early = evidence >= -np.log(self.share * self.alpha)
-        final = clopper_pearson_lower(hits, draws, (1 - self.share) * self.alpha) >= self.thresholds
+        level = (1 - self.share) * self.alpha
+        final = randomised_tail(hits, draws, self.thresholds, capped(uniform, level)) <= level
         return np.where(draws < self.n, early, final)
 
     def _hopes(self, draws: Ints, hits: Ints) -> npt.NDArray[np.bool_]:

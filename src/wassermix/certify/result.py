@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,14 @@ from wassermix.certify.bounds import false_certificates
 from wassermix.certify.pa import distribution, plain
 from wassermix.certify.registry import RULES
 from wassermix.certify.rows import Certificate, read_columns, rows_text, seconds_of
-from wassermix.certify.rule import picks_class, protocol_of, rule_for
+from wassermix.certify.rule import picks_class, protocol_of, rounds_down, rule_for
+from wassermix.certify.samplers import what_is_certified
 from wassermix.certify.settings import CertifySettings, default_radii
 from wassermix.core.errors import InputError
 from wassermix.core.files import read_json, write_json
 from wassermix.core.intervals import exact_interval, wilson_interval
 
-__all__ = ["Certificate", "Certificates", "CertifiedAccuracy"]
+__all__ = ["Certificate", "Certificates", "CertifiedAccuracy", "digest"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Certificates:
     draws: Tensor | None = None
     hits: Tensor | None = None
     seconds: Tensor | None = None
+    uniform: Tensor | None = None
     settings: CertifySettings | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
 
@@ -73,6 +77,7 @@ class Certificates:
             draws=torch.tensor([row.draws for row in rows], dtype=torch.int64),
             hits=torch.tensor([row.hits for row in rows], dtype=torch.int64),
             seconds=torch.tensor([row.seconds for row in rows], dtype=torch.float64),
+            uniform=torch.tensor([row.uniform for row in rows], dtype=torch.float64),
             settings=settings,
             about=about or {},
         )
@@ -85,10 +90,8 @@ class Certificates:
         missing, so are they in the result. Published logs print radii to three digits, so at a radius of
         a grid they are slightly generous.
         """
-        table, beside = (
-            path.with_suffix(".tsv") if path.suffix == ".json" else path,
-            path.with_suffix(".json"),
-        )
+        table = path.with_suffix(".tsv") if path.suffix == ".json" else path
+        beside = path.with_suffix(".json")
         columns, record = read_columns(table), read_json(beside) if beside.exists() else None
         if record is not None and not isinstance(record, dict):
             raise InputError(f"'{beside}' holds no parameters; expected a JSON object as certify writes it")
@@ -100,14 +103,16 @@ class Certificates:
             radius=_numbers(table, columns, "radius", torch.float64),
             correct=_numbers(table, columns, "correct").bool(),
             seconds=_seconds(columns.get("time")),
+            uniform=_numbers(table, columns, "u", torch.float64) if "u" in columns else None,
             settings=None if record is None else _settings(beside, record),
-            about=record or {},
+            about={"log mode": columns["mode"][0]} if record is None and "mode" in columns else record or {},
             **numbers,
         )
 
     def writers(self) -> dict[str, Callable[[Path], object]]:
         """How the two files are written: the log, and the summary with all parameters."""
         record = {**self.about, **self.summary()}
+        record["digest"] = digest(record, self)
         return {
             ".tsv": lambda path: path.write_text(rows_text(self), encoding="utf-8"),
             ".json": lambda path: write_json(path, record),
@@ -126,6 +131,7 @@ class Certificates:
             hits=-1 if self.hits is None else int(self.hits[position]),
             mode="unknown" if self.settings is None else self.settings.mode,
             seconds=0.0 if self.seconds is None else float(self.seconds[position]),
+            uniform=1.0 if self.uniform is None else float(self.uniform[position]),
         )
 
     def __iter__(self) -> Iterator[Certificate]:
@@ -153,9 +159,8 @@ class Certificates:
 
         A rule that only a file names (``package.module:Class``) is not imported to find out.
         """
-        if self.settings is None:
-            return True
-        return not RULES.is_own(self.settings.mode) and not rule_for(self.settings).rounds_down
+        mode = self.about.get("log mode") if self.settings is None else self.settings.mode
+        return mode is None or not rounds_down(mode)
 
     @property
     def reach(self) -> float:
@@ -163,7 +168,8 @@ class Certificates:
         if self.settings is None or RULES.is_own(self.settings.mode):
             return float("inf")
         budget = np.asarray(rule_for(self.settings).looks[-1])
-        return float(np.nan_to_num(rule_for(self.settings).radius(budget, budget)))
+        uniform = 1.0 if self.settings.bound == "plain" else 0.0  # the luckiest
+        return float(np.nan_to_num(rule_for(self.settings).radius(budget, budget, uniform)))
 
     @property
     def protocol(self) -> tuple[tuple[str, Any], ...]:
@@ -214,6 +220,7 @@ class Certificates:
         return (
             f"each certificate is false with probability at most {alpha:g}; of these {images} at most "
             f"{alpha * images:g} are expected to be, and at most {false} are, with 95% confidence"
+            f"{what_is_certified(self.settings)}"
         )
 
     def _right(self) -> np.ndarray:
@@ -232,6 +239,16 @@ class Certificates:
         return tuple(radii)
 
 
+def digest(record: Mapping[str, Any], rows: Iterable[Certificate]) -> str:
+    """Hex digits of all that a file says but its times: whatever is changed by hand, they no longer fit.
+
+    No signature: who changes the file can make new ones. Only drawing the noise again shows that.
+    """
+    told = {key: value for key, value in record.items() if key not in ("digest", "seconds")}
+    text = json.dumps(told, sort_keys=True) + rows_text(replace(row, seconds=0.0) for row in rows)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
 def _accuracy(radius: float, count: int, images: int) -> CertifiedAccuracy:
     low, high = wilson_interval(count, images)
     return CertifiedAccuracy(float(radius), count / images, low, high, count, images)
@@ -245,9 +262,10 @@ def _plain(row: CertifiedAccuracy) -> dict[str, Any]:
 def _numbers(
     path: Path, columns: Mapping[str, Sequence[str]], name: str, dtype: torch.dtype = torch.int64
 ) -> Tensor:
+    read = float if dtype == torch.float64 else int
     try:
-        return torch.tensor([float(cell) for cell in columns[name]], dtype=torch.float64).to(dtype)
-    except ValueError as error:
+        return torch.tensor([read(cell) for cell in columns[name]], dtype=dtype)
+    except (ValueError, OverflowError, RuntimeError) as error:
         raise InputError(f"'{path}': column {name} holds something that is not a number ({error})") from error
 
 

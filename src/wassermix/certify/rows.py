@@ -12,7 +12,7 @@ from wassermix.core.errors import InputError
 __all__ = ["COLUMNS", "HEADER", "Certificate", "certificate_of", "read_columns", "row_of", "rows_text"]
 
 NEEDED = ("idx", "label", "predict", "radius", "correct")
-COLUMNS = (*NEEDED, "time", "draws", "hits", "mode")
+COLUMNS = (*NEEDED, "time", "draws", "hits", "mode", "u")
 HEADER = "\t".join(COLUMNS)
 
 
@@ -21,7 +21,8 @@ class Certificate:
     """What is proved about one image: the smoothed classifier says ``predicted`` within ``radius`` (l2).
 
     ``predicted`` is -1 where nothing is proved (abstained, or in evaluation mode not the label). The
-    certificate follows from ``draws``, ``hits`` and ``mode`` alone.
+    certificate follows from ``draws``, ``hits``, ``mode`` and ``uniform`` alone; the last is the image's
+    own number for the randomised bound, 1 for the plain one.
     """
 
     index: int
@@ -32,6 +33,7 @@ class Certificate:
     hits: int
     mode: str
     seconds: float = 0.0
+    uniform: float = 1.0
 
     @property
     def correct(self) -> bool:
@@ -45,7 +47,7 @@ def row_of(certificate: Certificate) -> str:
     label = -1 if c.label is None else c.label
     time = timedelta(seconds=round(c.seconds, 6))
     cells = (c.index, label, c.predicted, repr(c.radius), int(c.correct), time, c.draws, c.hits, c.mode)
-    return "\t".join(map(str, cells))
+    return "\t".join(map(str, (*cells, repr(c.uniform))))
 
 
 def rows_text(rows: Iterable[Certificate]) -> str:
@@ -64,7 +66,7 @@ def certificate_of(line: str, where: str) -> Certificate:
         return Certificate(
             index=int(cells[0]), label=None if label < 0 else label, predicted=int(cells[2]),
             radius=float(cells[3]), draws=int(cells[6]), hits=int(cells[7]), mode=cells[8],
-            seconds=seconds_of(cells[5]),
+            seconds=seconds_of(cells[5]), uniform=float(cells[9]),
         )  # fmt: skip
     except ValueError as error:
         names = ", ".join(COLUMNS)

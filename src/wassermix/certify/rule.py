@@ -16,7 +16,7 @@ from wassermix.certify.settings import BLOCK, CertifySettings
 from wassermix.core.registry import call_with
 from wassermix.core.settings import as_record, options_of
 
-__all__ = ["Rule", "look_schedule", "picks_class", "protocol_of", "reachable", "rule_for"]
+__all__ = ["Rule", "look_schedule", "picks_class", "protocol_of", "reachable", "rounds_down", "rule_for"]
 
 
 class Rule(Protocol):
@@ -37,8 +37,11 @@ class Rule(Protocol):
     def finished(self, look: int, hits: Ints, /) -> npt.NDArray[np.bool_]:
         """Whether each path with these hits at look number ``look`` stops there."""
 
-    def radius(self, draws: Ints, hits: Ints, /) -> Floats:
-        """The radius that the counts at the stop prove; NaN where they prove nothing (abstain)."""
+    def radius(self, draws: Ints, hits: Ints, uniform: npt.ArrayLike = 1.0, /) -> Floats:
+        """The radius that the counts at the stop prove; NaN where they prove nothing (abstain).
+
+        ``uniform`` is the image's own number in (0, 1] for a randomised bound; 1 is the plain one.
+        """
 
 
 def look_schedule(n: int) -> tuple[int, ...]:
@@ -86,6 +89,12 @@ def protocol_of(record: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     unused = _unused(RULES.find(str(mode))) if known else ()
     names = [option.name for option in options_of(CertifySettings) if option.identity]
     return tuple((name, record.get(name)) for name in names if name not in unused)
+
+
+def rounds_down(mode: object) -> bool:
+    """Whether a mode's radii must not be averaged; of a rule that only a file names nothing is known."""
+    known = isinstance(mode, str) and mode in RULES.names()
+    return bool(getattr(RULES.find(str(mode)), "rounds_down", True)) if known else True
 
 
 def _unused(rule: Callable[..., Any]) -> tuple[str, ...]:

@@ -8,15 +8,17 @@ from importlib.metadata import version
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from wassermix.certify.certifier import Image, Progress, certify_images
 from wassermix.certify.result import Certificates
 from wassermix.certify.rows import HEADER, Certificate, certificate_of, row_of
+from wassermix.certify.samplers import resolve_sampler
 from wassermix.certify.settings import CertifySettings
 from wassermix.certify.votes import resolve_backend
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
-from wassermix.core.fingerprint import fingerprint, selection_fingerprint
+from wassermix.core.fingerprint import fingerprint, samples_fingerprint, selection_fingerprint
 from wassermix.core.job import Job, Output
 from wassermix.core.processes import place, together
 from wassermix.core.samples import LabelledSamples, evenly_spaced, require_finite
@@ -45,6 +47,7 @@ def certify_to_files(
     """
     rank, world = place()
     settings = settings.with_backend(resolve_backend(settings.backend))
+    settings = resolve_sampler(settings, _some(split, indices))
     parameters = {**(about or {}), **_parameters(model, split, indices, settings=settings)}
     files = (".json", ".tsv")
     name = output.name or settings.name
@@ -61,13 +64,23 @@ def certify_to_files(
     return certificates
 
 
+def _some(split: LabelledSamples, indices: Sequence[int]) -> Tensor:
+    """A few of the images, to see whether they lie on a grid; the others are checked when they are drawn."""
+    _require_indices(split, indices)
+    return split.get(torch.tensor([indices[i] for i in evenly_spaced(len(indices), 32)]))
+
+
+def _require_indices(split: LabelledSamples, indices: Sequence[int]) -> None:
+    total, images = len(split), len(indices)
+    if not images or len(set(indices)) != images or min(indices) < 0 or max(indices) >= total:
+        raise InputError(f"indices must be different numbers from 0 to {total - 1}, and at least one")
+
+
 def _parameters(
     model: Classifier, split: LabelledSamples, indices: Sequence[int], *, settings: CertifySettings
 ) -> dict[str, Any]:
     """What must be equal for rows to belong to one certification."""
     total, images = len(split), len(indices)
-    if not images or len(set(indices)) != images or min(indices) < 0 or max(indices) >= total:
-        raise InputError(f"indices must be different numbers from 0 to {total - 1}, and at least one")
     even = list(indices) == evenly_spaced(total, images)
     return {
         "version": version("wassermix"),
@@ -75,6 +88,7 @@ def _parameters(
         "images": images,
         "every": (total // images if total % images == 0 else total / images) if even else None,
         "selection": selection_fingerprint(indices),
+        "samples": samples_fingerprint(split, indices),
         "model": fingerprint(model),
     }
 

@@ -17,6 +17,11 @@ BLOCK = 128
 
 Backend = Literal["eager", "compile", "auto"]
 Precision = Literal["float32", "float64", "bfloat16"]
+Bound = Literal["randomised", "plain"]
+Prior = tuple[tuple[float, float, float], ...]
+SAMPLERS = ("auto", "exact", "gaussian")
+FORMER_SAMPLER = "torch"
+"""The noise of versions that drew from torch's own generator: 32 bits of seed, kept to replay their files."""
 
 _FIELD_GRIDS = {0.25: 0.75, 0.5: 1.75, 1.0: 2.5}
 _REQUIRED = ("sigma", "mode", "n", "alpha")
@@ -40,6 +45,11 @@ class CertifySettings:
     than ``fixed`` count the known label instead of spending draws on picking a class; a prediction of
     another class then shows as an abstention. ``alpha`` is the probability that an image's certificate is
     false.
+
+    ``sampler="exact"`` certifies the classifier "round to the images' grid, clip, then predict" with noise
+    drawn in integers, so that the guarantee holds to the last bit for inputs on that grid; ``auto`` is
+    ``exact`` where the images lie on one. ``bound="randomised"`` is Stevens' sharper form of the
+    Clopper-Pearson bound, ``"plain"`` the field's own.
     """
 
     sigma: float = setting(help="the noise; by default the run's own", identity=False, from_run=True)
@@ -58,6 +68,20 @@ class CertifySettings:
     )
     backend: Backend = setting("eager", "what runs the model", identity=False)
     precision: Precision = setting("float32", "bfloat16 certifies another classifier")
+    sampler: str = setting("auto", "exact: integer noise for 8- or 16-bit images; gaussian: floats")
+    bound: Bound = setting("randomised", "plain: the field's own Clopper-Pearson bound, never larger")
+    share: float = setting(
+        0.5, "share of alpha for looks before the budget; the rest is for the bound at its end", hidden=True
+    )
+    prior: Prior = setting(
+        (),
+        "grid mode: betas (weight, a, b) for the e-values, fixed before any draw",
+        identity=False,
+        hidden=True,
+    )
+    grid: int = setting(
+        0, "exact sampler: steps of the images' grid per unit; 0 finds it", identity=False, hidden=True
+    )
 
     def __post_init__(self) -> None:
         _check(self)
@@ -84,7 +108,10 @@ class CertifySettings:
         missing = [key for key in _REQUIRED if values.get(key) is None]
         if missing:
             raise InputError(f"a certification's parameters lack {', '.join(sorted(missing))}")
-        return from_record(CertifySettings, values)
+        # what files of earlier versions do not say is what those versions did
+        share = 1.0 if values.get("mode") == "tolerance" else 0.5
+        former = {"sampler": FORMER_SAMPLER, "bound": "plain", "share": share}
+        return from_record(CertifySettings, {**former, **values})
 
 
 def _check(settings: CertifySettings) -> None:
@@ -92,6 +119,10 @@ def _check(settings: CertifySettings) -> None:
     s = settings
     _choose("backend", s.backend, get_args(Backend))
     _choose("precision", s.precision, get_args(Precision))
+    _choose("bound", s.bound, get_args(Bound))
+    _demand(s.sampler in (*SAMPLERS, FORMER_SAMPLER), "sampler", s.sampler, f"one of {', '.join(SAMPLERS)}")
+    _demand(0 < s.share <= 1, "share", s.share, "a share above 0, at most 1")
+    _demand(all(min(part) > 0 for part in s.prior), "prior", s.prior, "betas with positive (weight, a, b)")
     _demand(math.isfinite(s.sigma) and s.sigma > 0, "sigma", s.sigma, "a positive number")
     _demand(0 < s.alpha < 1, "alpha", s.alpha, "a level between 0 and 1, such as 0.001")
     _demand(s.n >= 1, "n", s.n, "at least 1 draw")

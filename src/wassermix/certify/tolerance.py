@@ -9,7 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from wassermix.certify.bounds import Floats, Ints, certified_radius, log_e_value, time_uniform_lower
+from wassermix.certify.bounds import (
+    Floats,
+    Ints,
+    certified_radius,
+    log_e_value,
+    randomised_lower,
+    time_uniform_lower,
+)
 from wassermix.certify.rule import look_schedule, reachable
 
 __all__ = ["ToleranceRule"]
@@ -19,8 +26,9 @@ __all__ = ["ToleranceRule"]
 class ToleranceRule:
     """Stop when the radius is known to within ``tolerance``: for the average certified radius.
 
-    The lower end is the time-uniform bound, valid under any stopping; the upper end is the radius that
-    the whole budget might still reach, a guess that only decides when to stop.
+    The lower end is the time-uniform bound at level ``share * alpha``, valid under any stopping; at the
+    budget a Clopper-Pearson bound (randomised) at the rest of ``alpha`` may raise it. The upper end is the
+    radius that the whole budget might still reach, a guess that only decides when to stop.
     """
 
     sigma: float
@@ -28,6 +36,7 @@ class ToleranceRule:
     n: int
     alpha: float
     atom: float = 0.5
+    share: float = 0.5
     counts_label: ClassVar[bool] = True
     rounds_down: ClassVar[bool] = False
 
@@ -40,17 +49,20 @@ class ToleranceRule:
         """Lower end within ``tolerance`` of the upper one, or hopeless, or the budget spent.
 
         The lower radius exceeds ``u - tolerance`` exactly where the e-value against that point's
-        probability is at least ``1/alpha``, so no bisection is needed to decide.
+        probability is at least ``1 / (share alpha)``, so no bisection is needed to decide.
         """
         draws = np.asarray(self.looks[look])
         if draws == self.n:
             return np.ones(np.shape(hits), dtype=bool)
-        upper = reachable(np.asarray(hits), draws, self.n, self.alpha)
+        upper = reachable(np.asarray(hits), draws, self.n, (1 - self.share) * self.alpha or self.alpha)
         near = special.ndtr((certified_radius(upper, self.sigma) - self.tolerance) / self.sigma)
         evidence = log_e_value(hits, draws, np.maximum(near, 0.5), atom=self.atom)
-        return np.asarray((upper < 0.5) | (evidence >= -np.log(self.alpha)))
+        return np.asarray((upper < 0.5) | (evidence >= -np.log(self.share * self.alpha)))
 
-    def radius(self, draws: Ints, hits: Ints) -> Floats:
-        """``sigma * Phi^-1`` of the time-uniform lower bound, NaN where that is below 1/2."""
-        bound = time_uniform_lower(hits, draws, self.alpha, atom=self.atom)
+    def radius(self, draws: Ints, hits: Ints, uniform: npt.ArrayLike = 1.0) -> Floats:
+        """``sigma * Phi^-1`` of the lower bound, NaN where that is below 1/2."""
+        bound = time_uniform_lower(hits, draws, self.share * self.alpha, atom=self.atom)
+        if self.share < 1:
+            final = randomised_lower(hits, draws, (1 - self.share) * self.alpha, uniform)
+            bound = np.where(np.asarray(draws) < self.n, bound, np.maximum(bound, final))
         return np.where(bound >= 0.5, certified_radius(bound, self.sigma), np.nan)

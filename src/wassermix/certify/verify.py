@@ -1,7 +1,8 @@
-"""Verification: every certificate of a file recomputed from its draws and hits."""
+"""Verification: every certificate of a file recomputed from its counts, and the file held together."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,19 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from wassermix.certify.result import Certificate, Certificates
-from wassermix.certify.rows import COLUMNS, read_columns
+from wassermix.certify.certifier import own_uniform
+from wassermix.certify.registry import RULES
+from wassermix.certify.result import Certificate, Certificates, digest
+from wassermix.certify.rows import read_columns
 from wassermix.certify.rule import Rule, picks_class, rule_for
 from wassermix.certify.settings import CertifySettings
 from wassermix.core.errors import InputError
+from wassermix.core.fingerprint import selection_fingerprint
 
-__all__ = ["Verification", "find_certifications", "verify_file"]
+__all__ = ["Verification", "find_certifications", "read_verifiable", "verify_file"]
 
 ROUNDING = 1e-9
 """Two platforms' special functions may differ by this share of a radius, or this much below 1."""
-
-ADDED = ("p_a",)
-"""Parts of a summary that the files of earlier versions do not have."""
+ADDED = ("p_a", "share", "bound", "sampler", "prior", "grid")
+"""Parts of a file that those of earlier versions do not have."""
+COUNTS = ("draws", "hits", "mode")
+"""The columns without which nothing can be recomputed."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Verification:
     path: Path
     certificates: int
     failures: tuple[tuple[int, str], ...]
-    """(image index, what is wrong), index -1 for the summary."""
+    """(image index, what is wrong), index -1 for the file as a whole."""
 
     @property
     def holds(self) -> bool:
@@ -50,56 +55,69 @@ def find_certifications(path: Path) -> list[Path]:
     return found
 
 
-def verify_file(path: Path) -> Verification:
-    """Recompute every certificate of ``NAME.tsv`` with the parameters of ``NAME.json`` beside it."""
+def read_verifiable(path: Path, *, trust: bool = False) -> Certificates:
+    """The certificates of a file that says all that is needed to check them, or a sentence on what lacks.
+
+    A file may name a rule of its own, ``package.module:Class``; it is imported only where ``trust`` says so.
+    """
     table, summary = path.with_suffix(".tsv"), path.with_suffix(".json")
-    if not table.exists():
-        raise InputError(f"'{table}' does not exist")
+    columns = read_columns(table)
+    lacking = [name for name in COUNTS if name not in columns]
+    if lacking:
+        raise InputError(
+            f"'{table}' is another program's log: it has no column {lacking[0]}, and only counts can be "
+            "checked; `wassermix report` shows it"
+        )
     if not summary.exists():
         raise InputError(
-            f"'{table}' has no '{summary.name}' beside it, so it is not finished; resume it first"
+            f"'{table}' has no '{summary.name}' beside it, so it is not finished; its certify command with "
+            "--resume ends it"
         )
     found = Certificates.read(table)
-    settings, columns = found.settings, read_columns(table)
-    lacking = [name for name in COLUMNS if name not in columns]
-    if settings is None or lacking:
+    assert found.settings is not None, "the summary was read"
+    if RULES.is_own(found.settings.mode) and not trust:
         raise InputError(
-            f"'{table}' lacks the column {lacking[0]}; it is another program's log, which can be reported "
-            "but not verified: only counts can be checked"
+            f"'{summary}' names the rule '{found.settings.mode}': checking it would import and run that "
+            "code; add --trust if you trust where the file comes from"
         )
-    rule = rule_for(settings)
-    problems = [(row.index, _problem(row, settings, rule)) for row in _rows(found, columns)]
-    problems += _flag_problems(found)
-    failures = [(index, problem) for index, problem in problems if problem is not None]
-    failures += [(-1, problem) for problem in _summary_problems(found)]
-    return Verification(table, len(found), tuple(failures))
+    return found
 
 
-def _rows(found: Certificates, columns: dict[str, list[str]]) -> Iterator[Certificate]:
-    """The rows with the mode that each of them names."""
-    return (replace(row, mode=mode) for row, mode in zip(found, columns["mode"]))
+def verify_file(path: Path, *, trust: bool = False) -> Verification:
+    """Recompute every certificate of ``NAME.tsv`` with the parameters of ``NAME.json`` beside it."""
+    found = read_verifiable(path, trust=trust)
+    assert found.settings is not None
+    rule, modes = rule_for(found.settings), read_columns(path.with_suffix(".tsv"))["mode"]
+    rows = [replace(row, mode=mode) for row, mode in zip(found, modes)]
+    failures = [(row.index, problem) for row in rows for problem in _problems(row, found.settings, rule)]
+    failures += _flag_problems(found)
+    failures += [(-1, problem) for problem in (*_set_problems(found), *_summary_problems(found))]
+    return Verification(path.with_suffix(".tsv"), len(found), tuple(failures))
 
 
-def _problem(row: Certificate, settings: CertifySettings, rule: Rule) -> str | None:
-    """What is wrong with one certificate, or None."""
+def _problems(row: Certificate, settings: CertifySettings, rule: Rule) -> Iterator[str]:
+    """What is wrong with one certificate."""
     if row.mode != settings.mode:
-        return f"its mode is {row.mode}, the summary's is {settings.mode}"
+        yield f"its mode is {row.mode}, the summary's is {settings.mode}"
+    if row.uniform != own_uniform(settings, row.index):
+        yield f"its number u is {row.uniform:.6g}, not the one that the seed gives"
     if not 0 <= row.hits <= row.draws or row.draws not in rule.looks:
-        return f"{row.hits} hits in {row.draws} draws cannot be: the looks are at {_some(rule.looks)}"
-    proved = float(rule.radius(np.asarray(row.draws), np.asarray(row.hits)))
+        yield f"{row.hits} hits in {row.draws} draws cannot be: the looks are at {_some(rule.looks)}"
+        return
+    proved = float(rule.radius(np.asarray(row.draws), np.asarray(row.hits), row.uniform))
+    if np.isnan(proved) and not (row.predicted == -1 and row.radius == 0):
+        yield "its counts prove nothing, yet it claims a class"
     if np.isnan(proved):
-        silent = row.predicted == -1 and row.radius == 0
-        return None if silent else "its counts prove nothing, yet it claims a class"
+        return
     if row.predicted < 0:
-        return f"its counts prove radius {proved:.6g}, yet it abstains"
-    if not picks_class(settings) and row.predicted != row.label:
-        return f"it claims class {row.predicted}, but its draws were counted for its label {row.label}"
-    if not _close(row.radius, proved):
-        return f"it claims radius {row.radius:.6g}; its counts prove {proved:.6g}"
-    return None
+        yield f"its counts prove radius {proved:.6g}, yet it abstains"
+    elif not picks_class(settings) and row.predicted != row.label:
+        yield f"it claims class {row.predicted}, but its draws were counted for its label {row.label}"
+    elif not _close(row.radius, proved):
+        yield f"it claims radius {row.radius:.6g}; its counts prove {proved:.6g}"
 
 
-def _flag_problems(found: Certificates) -> list[tuple[int, str | None]]:
+def _flag_problems(found: Certificates) -> list[tuple[int, str]]:
     """Where the column ``correct`` says other than class and label do."""
     assert found.correct is not None
     return [
@@ -109,12 +127,30 @@ def _flag_problems(found: Certificates) -> list[tuple[int, str | None]]:
     ]
 
 
+def _set_problems(found: Certificates) -> Iterator[str]:
+    """Where the rows are not those of the images that were selected, or the file was changed afterwards."""
+    indices = found.index.tolist()
+    for index, count in Counter(indices).items():
+        if count > 1:
+            yield f"image {index} has {count} rows"
+    selection = found.about.get("selection")
+    if selection != selection_fingerprint(indices):
+        yield "its images are not those that were selected, or not in their order: rows were added or removed"
+    stored = found.about.get("digest")
+    if stored is None and "sampler" in found.about:
+        yield "its digest was removed, so nothing vouches for its parameters"
+    elif stored is not None and stored != digest(found.about, found):
+        yield "its digest does not fit: a parameter or a row was changed after it was written"
+
+
 def _summary_problems(found: Certificates) -> list[str]:
     """Where the summary says other than the one that the rows give, its time aside."""
     assert found.settings is not None
     assert found.label is not None
     if bool((found.label < 0).any()):
         return ["some rows have no label; nothing can be summed up"]
+    if any(not 0 <= row.hits <= row.draws for row in found):
+        return []  # said of the rows themselves; impossible counts give no summary
     given = Certificates.of(list(found), found.settings).summary()
     return [
         f"the summary's {name} is {said!r}, its rows give {value!r}"
@@ -132,7 +168,7 @@ def _differences(name: str, said: Any, given: Any) -> Iterator[tuple[str, Any, A
     elif isinstance(given, list) and isinstance(said, list) and len(said) == len(given):
         for number, (one, other) in enumerate(zip(said, given)):
             yield from _differences(f"{name}[{number}]", one, other)
-    elif isinstance(given, float) and isinstance(said, (int, float)):
+    elif isinstance(given, float) and isinstance(said, int | float):
         if not _close(said, given):
             yield name, said, given
     elif said != given:

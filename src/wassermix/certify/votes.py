@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from wassermix.certify.noise import NoiseKey, Purpose
+from wassermix.certify.samplers import make_sampler
 from wassermix.certify.settings import BLOCK, Backend, CertifySettings
-from wassermix.core.classifier import Classifier, evaluating
+from wassermix.core.classifier import Classifier, evaluating, logits_of
 from wassermix.core.errors import InputError
-from wassermix.core.streams import stream_seed
 
 __all__ = ["NoiseBlock", "Voter", "compiler_exists", "resolve_backend", "voting"]
-
-Purpose = Literal["pick", "count", "predict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +29,6 @@ class NoiseBlock:
     index: int
     purpose: Purpose
     block: int
-
-
-Voter = Callable[[Sequence[NoiseBlock]], npt.NDArray[np.int64]]
-"""Takes at most a batch of blocks to the predicted classes, shape (blocks, 128)."""
 
 
 def compiler_exists() -> bool:
@@ -69,7 +63,7 @@ def voting(model: Classifier, shape: Sequence[int], settings: CertifySettings) -
         stack.enter_context(torch.no_grad())
         if settings.precision == "bfloat16":
             stack.enter_context(torch.autocast(device.type, dtype=torch.bfloat16))
-        yield _Votes(forward, tuple(shape), settings, device=device)
+        yield Voter(forward, tuple(shape), settings, device=device)
 
 
 def _require_precision(model: Classifier, settings: CertifySettings) -> None:
@@ -81,36 +75,37 @@ def _require_precision(model: Classifier, settings: CertifySettings) -> None:
         )
 
 
-class _Votes:
-    """The buffers and the generator that a voter reuses from call to call."""
+class Voter:
+    """Takes at most a batch of blocks to the predicted classes; its buffers are reused from call to call."""
 
     def __init__(
         self, forward: Classifier, shape: tuple[int, ...], settings: CertifySettings, *, device: torch.device
     ) -> None:
         layout = torch.channels_last if len(shape) == 3 else torch.contiguous_format
-        self.dtype = torch.float64 if settings.precision == "float64" else torch.float32
-        self.forward, self.sigma, self.seed = forward, settings.sigma, settings.seed
-        self.blocks = settings.batch_size // BLOCK
-        self.generator = torch.Generator(device=device)
-        self.noise = torch.empty((BLOCK, *shape), dtype=self.dtype, device=device)
+        dtype = torch.float64 if settings.precision == "float64" else torch.float32
+        self.forward, self.seed, self.blocks = forward, settings.seed, settings.batch_size // BLOCK
         self.batch = torch.empty(
-            (settings.batch_size, *shape), dtype=self.dtype, device=device, memory_format=layout
+            (settings.batch_size, *shape), dtype=dtype, device=device, memory_format=layout
         ).zero_()
+        self.sampler = make_sampler(settings, shape, self.batch)
+        self.classes: int | None = None
+        """How many classes the model knows, once it has been asked."""
 
     def __call__(self, blocks: Sequence[NoiseBlock]) -> npt.NDArray[np.int64]:
-        assert 0 < len(blocks) <= self.blocks, f"{len(blocks)} blocks for a batch of {self.blocks}"
-        for position, block in enumerate(blocks):
-            self._fill(self.batch[position * BLOCK : (position + 1) * BLOCK], block)
-        logits = self.forward(self.batch)
-        _check_logits(logits, len(self.batch))
+        """The classes, shape (blocks, 128)."""
         # arg-max takes the first of equal logits, on every device
-        classes = logits[: len(blocks) * BLOCK].argmax(dim=1).reshape(len(blocks), BLOCK)
+        classes = self.logits(blocks).argmax(dim=1).reshape(len(blocks), BLOCK)
         return np.asarray(classes.cpu().numpy(), dtype=np.int64)
 
-    def _fill(self, rows: Tensor, block: NoiseBlock) -> None:
-        self.generator.manual_seed(stream_seed(self.seed, "certify", block.purpose, block.index, block.block))
-        self.noise.normal_(generator=self.generator)
-        torch.add(block.x.to(self.noise), self.noise, alpha=self.sigma, out=rows)
+    def logits(self, blocks: Sequence[NoiseBlock]) -> Tensor:
+        """The logits behind the votes, shape (blocks * 128, classes)."""
+        assert 0 < len(blocks) <= self.blocks, f"{len(blocks)} blocks for a batch of {self.blocks}"
+        for position, block in enumerate(blocks):
+            key = NoiseKey(self.seed, block.purpose, block.index, block.block)
+            self.sampler.fill(key, block.x, self.batch[position * BLOCK : (position + 1) * BLOCK])
+        logits = logits_of(self.forward, self.batch)
+        self.classes = logits.shape[1]
+        return logits[: len(blocks) * BLOCK]
 
 
 def _device(model: Classifier) -> torch.device:
@@ -139,13 +134,3 @@ def _compiled(model: Classifier) -> Classifier:
             raise InputError(f"certify: torch.compile fails here ({reason}); use backend 'eager'") from error
 
     return forward
-
-
-def _check_logits(logits: Tensor, rows: int) -> None:
-    if logits.ndim != 2 or logits.shape[0] != rows:
-        raise InputError(
-            f"certify: the model gave an output of shape {tuple(logits.shape)} for {rows} inputs; "
-            f"expected logits of shape ({rows}, classes)"
-        )
-    if torch.isnan(logits).any():
-        raise InputError("certify: the model gives NaN on noisy inputs, so its votes mean nothing")

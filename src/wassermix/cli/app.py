@@ -151,11 +151,19 @@ def attack(run: Run, *, attack_settings: Given, target_options: Given, job_optio
 
 
 @app.command()
-def verify(what: Annotated[Path, typer.Argument(help="a run directory, or one certify TSV file")]) -> None:
+@command_with(TargetOptions)
+def verify(
+    what: Annotated[Path, typer.Argument(help="a run directory, or one certify TSV file")],
+    replay: Annotated[
+        int, typer.Option(help="draw the noise of so many random images again, with model and data")
+    ] = 0,
+    *,
+    target_options: Given,
+) -> None:
     """Recompute every certificate from its stored counts and say whether it holds."""
     from wassermix.cli.verify import run_verify
 
-    if not run_verify(what):
+    if not run_verify(what, target_options, replay=replay):
         raise typer.Exit(1)
 
 

@@ -6,15 +6,46 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.table import Table
+from torch import nn
 
-from wassermix.certify import Certificates, CertifySettings, certify_to_files, estimate_cost
+from wassermix.certify import (
+    Certificates,
+    CertifySettings,
+    CostEstimate,
+    certify_to_files,
+    estimate_cost,
+)
 from wassermix.cli.console import console, counted, say
 from wassermix.cli.target import Target, sample_indices
+from wassermix.core.classifier import Classifier
 from wassermix.core.job import Output
 from wassermix.core.settings import settings_from
 from wassermix.engine import distributed
 
-__all__ = ["run_certify"]
+__all__ = ["in_precision", "run_certify"]
+
+LONG = 1_000_000
+"""From so many forward passes on the cost is estimated, and said, before the work begins."""
+
+
+def in_precision(model: Classifier, precision: str) -> Classifier:
+    """The model with float64 weights where these are asked for; else as it is."""
+    return model.double() if precision == "float64" and isinstance(model, nn.Module) else model
+
+
+def _warn_of_other_noise(target: Target, settings: CertifySettings) -> None:
+    if target.sigma and settings.sigma != target.sigma:
+        say(
+            f"note: the model was trained with noise {target.sigma:g} and is certified with "
+            f"{settings.sigma:g}; radii are usually larger with the noise of its training"
+        )
+
+
+def _say_cost(cost: CostEstimate, settings: CertifySettings) -> None:
+    most = "" if cost.passes_at_most == cost.passes else f" (at most {cost.passes_at_most:,})"
+    say(f"about {cost.passes:,} forward passes{most}, {cost.minutes:.1f} minutes here on one process")
+    if settings.mode == "fixed" and cost.passes >= LONG:
+        say("--mode grid proves the same table of radii at the same level, mostly in far fewer passes")
 
 
 def run_certify(
@@ -36,16 +67,15 @@ def run_certify(
     indices = sample_indices(target, images)
     values = {**given, "sigma": target.noise(given.get("sigma"))}
     settings = settings_from(CertifySettings, values, where="certify")
+    model = in_precision(target.model, settings.precision)
+    _warn_of_other_noise(target, settings)
+    if dry_run or (len(indices) * settings.n >= LONG and not resume):
+        _say_cost(estimate_cost(model, target.split, indices, settings=settings), settings)
     if dry_run:
-        cost = estimate_cost(target.model, target.split, indices, settings=settings)
-        say(
-            f"would take about {cost.passes:,} forward passes (at most {cost.passes_at_most:,}), "
-            f"{cost.minutes:.1f} minutes here"
-        )
         return
     with distributed.process_group(), counted(f"certifying {target.folder.name}") as progress:
         certificates = certify_to_files(
-            target.model,
+            model,
             target.split,
             indices,
             settings=settings,

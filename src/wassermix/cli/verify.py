@@ -1,35 +1,39 @@
-"""``wassermix verify``: do the certificates of a run follow from their counts?"""
+"""``wassermix verify``: do certificates follow from their counts, and the counts from the noise?"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from wassermix.certify import find_certifications, verify_file
+from wassermix.certify import Verification, find_certifications, read_verifiable, replay_images, verify_file
+from wassermix.cli.certify import in_precision
 from wassermix.cli.console import say
+from wassermix.cli.target import load_target
 from wassermix.core.errors import InputError
 from wassermix.evidence import check_bundle, is_bundle
 
 __all__ = ["run_verify"]
 
 
-def run_verify(what: Path) -> bool:
-    """Print one line per file, and one for each certificate that does not hold."""
+def run_verify(what: Path, options: Mapping[str, Any], *, replay: int = 0) -> bool:
+    """Print one line per file, and one for each certificate that does not hold.
+
+    With ``replay`` the noise of so many random images is drawn again; ``options`` name the model and the
+    data (:class:`~wassermix.cli.common.TargetOptions`), by default the run's own.
+    """
+    if replay < 0:
+        raise InputError(f"--replay is {replay}; expected a number of images, such as 20")
     holds = _bundle_holds(what)
     files = find_certifications(what / "run" if is_bundle(what) else what)
     for path in files:
         try:
-            result = verify_file(path)
+            holds = _verified(path, options, replay=replay) and holds
         except InputError as error:
             if len(files) == 1:
                 raise
             say(f"{path}: cannot be verified: {error}")
             holds = False
-            continue
-        holds = holds and result.holds
-        verdict = "all hold" if result.holds else f"{len(result.failures)} do NOT hold"
-        say(f"{result.path}: {result.certificates} certificates, {verdict}")
-        for index, problem in result.failures:
-            say(f"  {'summary' if index < 0 else f'image {index}'}: {problem}")
     return holds
 
 
@@ -42,3 +46,35 @@ def _bundle_holds(what: Path) -> bool:
     for problem in checked.problems:
         say(f"  {problem}")
     return checked.holds
+
+
+def _verified(path: Path, options: Mapping[str, Any], *, replay: int) -> bool:
+    result = verify_file(path, trust=bool(options.get("trust")))
+    _say_result(result)
+    return (_replayed(path, options, images=replay) if replay else True) and result.holds
+
+
+def _say_result(result: Verification) -> None:
+    verdict = "all hold" if result.holds else f"{len(result.failures)} do NOT hold"
+    say(f"{result.path}: {result.certificates} certificates, {verdict}")
+    _list(result.failures)
+
+
+def _replayed(path: Path, options: Mapping[str, Any], *, images: int) -> bool:
+    """Draw some images again with the model and the data that the options or the run name."""
+    found = read_verifiable(path, trust=bool(options.get("trust")))
+    settings = found.settings
+    assert settings is not None, "a verifiable file has its parameters"
+    given = {**options, "split": found.about.get("split", options.get("split", "test"))}
+    target = load_target(path.parent.parent, **given, last=path.stem.endswith("-last"))
+    model = in_precision(target.model, settings.precision)
+    result = replay_images(model, target.split, found, images=images)
+    say(f"{path}: {result.statement}")
+    _list(result.failures)
+    _list(result.ties, note="tie: ")
+    return result.holds
+
+
+def _list(problems: tuple[tuple[int, str], ...], *, note: str = "") -> None:
+    for index, problem in problems:
+        say(f"  {note}{'the file' if index < 0 else f'image {index}'}: {problem}")

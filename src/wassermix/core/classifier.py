@@ -78,15 +78,17 @@ def logits_of(model: Classifier, x: Tensor) -> Tensor:
             f"the model answers a {type(answer).__name__}; expected a tensor of logits (n, k): wrap it, "
             "such as lambda x: model(x)['logits']"
         )
-    if answer.dim() != 2 or len(answer) != len(x) or answer.shape[1] < 2:
+    if not answer.is_floating_point() or answer.dim() != 2 or len(answer) != len(x) or answer.shape[1] < 2:
+        dtype = str(answer.dtype).removeprefix("torch.")
         raise InputError(
-            f"the model answers shape {tuple(answer.shape)} to {len(x)} inputs; expected logits "
+            f"the model answers {dtype} of shape {tuple(answer.shape)} to {len(x)} inputs; expected logits "
             f"({len(x)}, k) for two classes or more"
         )
-    if bool(answer.isnan().any()):
-        lost = int(answer.isnan().any(dim=1).sum())
+    finite = answer.isfinite().all(dim=1)
+    if not bool(finite.all()):
+        lost = int((~finite).sum())
         raise InputError(
-            f"the model answers NaN on {lost} of {len(x)} inputs, so it decides nothing there; look for "
-            "weights that are not finite, or train it again with a smaller step"
+            f"the model answers NaN or infinite values on {lost} of {len(x)} inputs, so it decides nothing "
+            "there; look for weights that are not finite, or train it again with a smaller step"
         )
     return answer

@@ -50,7 +50,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError(f"'{path}' does not exist") from error
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # broken JSON, or bytes that are no text
         raise InputError(f"'{path}' is not valid JSON ({error}); delete it and run again") from error
 
 

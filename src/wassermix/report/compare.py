@@ -99,7 +99,9 @@ def protocol_name(item: CertifiedSet) -> str:
     draws = [f"{key} {get(key):,}" for key in ("n0", "n") if isinstance(get(key), int)]
     level = [f"alpha {get('alpha'):g}"] if isinstance(get("alpha"), float) else []
     width = [f"tolerance {get('tolerance'):g}"] if get("mode") == "tolerance" else []
-    return ", ".join([f"{get('mode')} mode", *draws, *level, *width])
+    words = {"bound": "bound", "sampler": "noise"}  # files of earlier versions name neither
+    kinds = [f"{get(key)} {word}" for key, word in words.items() if isinstance(get(key), str)]
+    return ", ".join([f"{get('mode')} mode", *draws, *level, *width, *kinds])
 
 
 def _model(run: RunRecord) -> str:

@@ -56,7 +56,7 @@ class CertifiedSet:
         """What the numbers depend on; a log of others tells only its name."""
         if self.result.settings is None:
             return {"log": f"{self.name}.tsv"}
-        results = ("certified", "acr", "p_a", "note", "parameters", "statement")
+        results = ("certified", "acr", "p_a", "note", "parameters", "statement", "digest")
         return {key: value for key, value in self.result.about.items() if key not in results}
 
     @property

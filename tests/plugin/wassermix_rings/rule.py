@@ -30,7 +30,9 @@ class HoeffdingRule:
         """Always: there is one look."""
         return np.ones(np.shape(hits), dtype=bool)
 
-    def radius(self, draws: npt.NDArray[np.int64], hits: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def radius(
+        self, draws: npt.NDArray[np.int64], hits: npt.NDArray[np.int64], uniform: npt.ArrayLike = 1.0
+    ) -> npt.NDArray[np.float64]:
         """``sigma * Phi^-1`` of the bound, NaN where it is below 1/2."""
         bound = hits / draws - np.sqrt(np.log(1 / self.alpha) / (2 * draws))
         return np.where(bound >= 0.5, certified_radius(bound, self.sigma), np.nan)
