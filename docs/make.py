@@ -218,8 +218,8 @@ def update_table(record: dict[str, Any]) -> list[str]:
     """Where an update spends its time, and what other ways of running it gain or lose."""
     return [
         f"`python -m benchmarks update`: processor time of LeNet on batches of {record['batch']}, one thread "
-        f"(torch {record['torch']}). Compiling and bfloat16 lose where the processor has no instructions "
-        "for them; noise and averaging are small beside the passes.",
+        f"(torch {record['torch']}). Compiling and bfloat16 were slower on this processor; "
+        "noise and averaging are small beside the passes.",
         "",
         "| part | milliseconds |",
         "|---|---|",
