@@ -30,7 +30,11 @@ NAMED = (DATA, MODELS)
 """Families whose components cost nothing by themselves."""
 
 
-FILES = {"FILE.csv": load_table, "FILE.npz": load_npz, "FOLDER of images": load_folder}
+FILES: dict[str, Callable[..., Any]] = {
+    "FILE.csv": load_table,
+    "FILE.npz": load_npz,
+    "FOLDER of images": load_folder,
+}
 """Data of the user's own."""
 
 
