@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from wassermix.geodesic.path import Geodesic, PathPoint
     from wassermix.geodesic.smoothness import GeodesicSmoothness, geodesic_smoothness
     from wassermix.models import build_model
+    from wassermix.report import report
     from wassermix.transport import (
         BarycentricMap,
         Coupling,
@@ -89,6 +90,7 @@ __all__ = [
     "load_run",
     "performance_geodesic",
     "predict",
+    "report",
     "solve_coupling",
     "solve_exact",
     "train",

@@ -173,7 +173,7 @@ class _Visible(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
-        self._inside = {"script": 0, "style": 0, "svg": 0}
+        self._inside = {"script": 0, "style": 0, "svg": 0, "time": 0}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in self._inside:
@@ -185,7 +185,7 @@ class _Visible(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         text = " ".join(data.split())
-        hidden = self._inside["script"] or self._inside["style"]
+        hidden = self._inside["script"] or self._inside["style"] or self._inside["time"]
         tick = self._inside["svg"] and not re.search("[a-zA-Z]", text)  # matplotlib's choice
         if text and not hidden and not tick:
             self.texts.append(text)

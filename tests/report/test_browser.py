@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from report.pages import Page
 from report.synthetic_runs import write_audit, write_run
 from wassermix.report import write_report
 from wassermix.report.page import script_hash
@@ -36,7 +38,19 @@ const set = (name, value, kind) => {
   find(name).dispatchEvent(new Event(kind));
   return state();
 };
-addEventListener("load", () => setTimeout(() => {
+const take = async () => {
+  const taken = {};
+  const writeText = async (text) => { taken.markdown = text; };
+  Object.defineProperty(navigator, "clipboard", { value: { writeText } });
+  URL.createObjectURL = (blob) => { taken.blob = blob; return "#"; };
+  HTMLAnchorElement.prototype.click = function () { taken.name = this.download; };
+  const [markdown, csv] = document.querySelectorAll(".tools button");
+  markdown.click();
+  csv.click();
+  return { markdown: taken.markdown, csv: await taken.blob.text(), name: taken.name,
+    tables: document.querySelectorAll("table").length, tools: document.querySelectorAll(".tools").length };
+};
+addEventListener("load", () => setTimeout(async () => {
   const seen = { start: state(), runs: find("run").length, pairs: find("pair").length };
   seen.left = set("time", 0, "input");
   seen.right = set("time", find("time").max, "input");
@@ -49,6 +63,7 @@ addEventListener("load", () => setTimeout(() => {
   seen.otherRun = set("run", 1, "change");
   seen.accuracy = set("measure", "accuracy", "change");
   seen.wide = document.documentElement.scrollWidth > innerWidth;
+  seen.taken = await take();
   seen.failures = failures;
   const note = document.createElement("pre");
   note.id = "seen";
@@ -86,6 +101,26 @@ def test_slider_moves_marker_pictures_and_words(page_file: Path, tmp_path: Path)
     assert "t = 0.00: 0.020" in seen["left"]["reading"]
     assert seen["left"]["picture"] != seen["right"]["picture"]
     assert "says another 0%" in seen["right"]["spoken"]
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+def test_every_table_can_be_taken_as_markdown_and_csv(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, images=40) for name in ("=cmd|x", 'a, "b"')]
+    write_report(runs, tmp_path / "report.html")
+    seen = visit(tmp_path / "report.html", tmp_path, width=390)
+    taken, (head, *rows) = seen["taken"], csv.reader(seen["taken"]["csv"].splitlines())
+    assert taken["tools"] == taken["tables"] > 5
+    shown = Page((tmp_path / "report.html").read_text(encoding="utf-8")).tables[0]["rows"]
+    assert head == shown[0]
+    assert [row[0] for row in rows] == ["'=cmd|x", 'a, "b"']  # not a formula for a spreadsheet
+    assert [row[1:] for row in rows] == [row[1:] for row in shown[1:]]
+    assert taken["name"].endswith(".csv")
+    lines = taken["markdown"].splitlines()
+    assert lines[2].startswith("| =cmd\\|x | ")
+    assert set(lines[1]) == set("|- ")
+    assert seen["failures"] == []
+    assert not seen["wide"], "the page scrolls sideways"
 
 
 @pytest.mark.browser

@@ -45,7 +45,7 @@ def counted(title: str) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def training(title: str) -> Iterator[Callable[[float, str], None]]:
     """A bar for a training, called as ``progress(share done, line of numbers)``."""
-    with _bar(TextColumn("{task.percentage:>3.0f}%  {task.fields[line]}")) as bar:
+    with _bar(TextColumn("{task.percentage:>3.0f}%  {task.fields[line]}", markup=False)) as bar:
         task = bar.add_task(title, total=1.0, line="")
 
         def progress(share: float, line: str) -> None:
@@ -57,7 +57,7 @@ def training(title: str) -> Iterator[Callable[[float, str], None]]:
 
 @contextmanager
 def _bar(numbers: ProgressColumn) -> Iterator[Progress]:
-    columns = (TextColumn("{task.description}"), BarColumn(), numbers, TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), numbers, TimeElapsedColumn())
     bar = Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=Console(stderr=True))
     try:
         yield bar

@@ -14,6 +14,6 @@ def run_report(runs: list[Path], out: Path) -> None:
     """Write the page, print its headline table, and say where it is."""
     summary = write_report(runs, out)
     console.print(summary_table(runs))
-    for line in summary.missing:
+    for line in (*summary.verdict, *summary.missing):
         say(line)
     say(f"report: {out.resolve()}")

@@ -34,6 +34,8 @@ class Target:
     """The noise that the model was trained with; None where that is not known."""
     trained: float = 1.0
     """The share of its training that the model has behind it."""
+    model_file: str = ""
+    """The file or the factory of a model that was not trained here."""
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -43,7 +45,8 @@ class Target:
     def about(self) -> dict[str, str]:
         """What a result must say of the samples it was made with."""
         note = " ".join(part for part in (self.data.note, self._unfinished()) if part)
-        return {"data": self.data.name, "split": self.split_name, "note": note}
+        file = {"model_file": self.model_file} if self.model_file else {}
+        return {"data": self.data.name, "split": self.split_name, "note": note, **file}
 
     def noise(self, sigma: float | None = None) -> float:
         """The noise to certify with: what is asked for, or else the model's own."""
@@ -107,7 +110,12 @@ def foreign_target(
     if mean or std:
         first = Normalize(loaded.shape, mean or None, std or None)
         foreign = nn.Sequential(first, foreign)
-    return Target(out, foreign, loaded, find_split(loaded, split), split, None)
+    return Target(out, foreign, loaded, find_split(loaded, split), split, None, model_file=_told(model))
+
+
+def _told(model: str) -> str:
+    """A model's file without its folder, or its factory as it is."""
+    return model if ":" in model else Path(model).name
 
 
 def find_split(data: Dataset, name: str) -> Split:

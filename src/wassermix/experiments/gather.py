@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import math
 import statistics
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import wassermix
 from wassermix.attacks import AttackResult, make_attack
 from wassermix.audit import PerformanceGeodesic
 from wassermix.certify import Certificates
-from wassermix.core.files import read_json
+from wassermix.engine.run import Run
 from wassermix.experiments.runner import audit_name, run_folder
 from wassermix.experiments.table import Table
 
@@ -53,7 +54,7 @@ def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
     needed = [*attacks, *([log.with_suffix(".json")] if log else []), *([audit] if audit else [])]
     if not all(path.exists() for path in needed):
         return None
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    lines = Run(folder).metrics
     found: dict[str, Any] = {
         "seed": seed,
         "updates": lines[-1]["updates"],
@@ -68,11 +69,15 @@ def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
 
 
 def _certified_run(log: Path) -> dict[str, Any]:
-    summary, rows = read_json(log.with_suffix(".json")), Certificates.read(log)
+    rows = Certificates.read(log)
     assert rows.correct is not None  # our own files always say
-    radius = (rows.radius * rows.correct).tolist()
-    kept = {key: summary.get(key) for key in ("certified", "acr", "p_a")}  # early files have no p_a
-    return {**kept, "radius": radius}
+    return {
+        "certified": [asdict(cell) for cell in rows.certified_accuracy()],
+        "acr": rows.acr if rows.has_acr else None,
+        "p_a": rows.about.get("p_a"),  # early files have none
+        "reach": rows.reach,
+        "radius": (rows.radius * rows.correct).tolist(),
+    }
 
 
 def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -89,6 +94,8 @@ def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
         row["certified"] = [
             _cell([run["certified"][i] for run in runs]) for i in range(len(runs[0]["certified"]))
         ]
+        if math.isfinite(reach := min(run["reach"] for run in runs)):
+            row["reach"] = reach
     if all(run.get("p_a") for run in runs):
         row["p_a"] = [_sureness([run["p_a"][i] for run in runs]) for i in range(len(runs[0]["p_a"]))]
     if "attacks" in runs[0]:
@@ -138,7 +145,8 @@ def _comparison(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str,
     found: dict[str, Any] = {"seeds": len(pairs)}
     if "radius" in pairs[0][0]:
         first, second = _both(pairs, "radius")
-        cells = [cell["radius"] for cell in pairs[0][0]["certified"] if cell["radius"] > 0]
+        reach = min(run["reach"] for pair in pairs for run in pair)
+        cells = [cell["radius"] for cell in pairs[0][0]["certified"] if 0 < cell["radius"] <= reach]
         found["acr_difference"] = paired_difference(first, second)
         found["at_radius"] = [
             {"radius": r, **paired_difference(_certified(first, r), _certified(second, r))} for r in cells

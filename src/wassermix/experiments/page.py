@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -108,7 +109,11 @@ def _cells(name: str, row: dict[str, Any]) -> list[str]:
         cells.append(
             f"{row['acr']:.3f}" + (f" (sd {row['acr_seed_sd']:.3f})" if "acr_seed_sd" in row else "")
         )
-    cells += [_share(cell["accuracy"], cell["low"], cell["high"]) for cell in row.get("certified", [])]
+    reach = row.get("reach", math.inf)  # beyond it the draws prove nothing, whatever the network
+    cells += [
+        _share(cell["accuracy"], cell["low"], cell["high"]) if cell["radius"] <= reach else "–"
+        for cell in row.get("certified", [])
+    ]
     for attack in row.get("attacks", []):
         for which in ("clean", "robust"):
             cells.append(_share(attack[f"{which}_accuracy"], attack[f"{which}_low"], attack[f"{which}_high"]))

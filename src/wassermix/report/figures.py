@@ -145,11 +145,12 @@ def pair_matrix(
 
     ``scale`` holds the values at the ends of the colours, so that several matrices can share them.
     """
-    classes = sorted({name for pair in audit.pairs for name in (pair.source, pair.target)}, key=_natural)
-    place = {name: position for position, name in enumerate(classes)}
+    numbered = {n: name for p in audit.pairs for n, name in zip(p.numbers, (p.source, p.target))}
+    classes = [numbered[number] for number in sorted(numbered)]
+    place = {number: position for position, number in enumerate(sorted(numbered))}
     grid = np.full((len(classes), len(classes)), np.nan)
     for pair in audit.pairs:
-        grid[place[pair.source], place[pair.target]] = pair_values(pair)[measure]
+        grid[place[pair.numbers[0]], place[pair.numbers[1]]] = pair_values(pair)[measure]
     low, high = scale or (float(np.nanmin(grid)), float(np.nanmax(grid)))
     figure = Figure(figsize=(WIDTH, WIDTH * 0.86), layout="constrained")
     figure.patch.set_alpha(0)
@@ -292,7 +293,3 @@ def _label_classes(axes: Axes, classes: Sequence[str]) -> None:
 def _plain(label: str) -> str:
     """A name as it is: dollars are no mathematics, and a leading underscore hides nothing from a legend."""
     return ("\u2009" if label.startswith("_") else "") + label.replace("$", r"\$")
-
-
-def _natural(name: str) -> tuple[int, str]:
-    return (int(name), "") if name.isdigit() else (10**9, name)

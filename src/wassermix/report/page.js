@@ -8,6 +8,56 @@
   });
   addEventListener("afterprint", () => closed.forEach((one) => { one.open = false; }));
 })();
+// Every table can be taken along: as Markdown by the clipboard, as a CSV file.
+(() => {
+  const words = (cell) => [...cell.childNodes].map((node) => node.textContent.trim()).filter(Boolean).join(" ").replace(/\s+/g, " ");
+  const lines = (table) => [...table.rows].map((row) => [...row.cells].map(words));
+  const markdown = (table) => {
+    const safe = (text) => text.replace(/[\\|<]/g, (found) => (found === "<" ? "&lt;" : `\\${found}`));
+    const [head, ...rest] = lines(table).map((cells) => `| ${cells.map(safe).join(" | ")} |`);
+    return [head, `|${" --- |".repeat(table.rows[0].cells.length)}`, ...rest].join("\n") + "\n";
+  };
+  const csv = (table) => {
+    const plain = (text) => (/^[=@]/.test(text) || (/^[+-]/.test(text) && Number.isNaN(Number(text))) ? `'${text}` : text);  // no formula
+    const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    return lines(table).map((cells) => cells.map((text) => quoted(plain(text))).join(",")).join("\r\n") + "\r\n";
+  };
+  const copy = async (text) => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  };
+  const save = (text, name) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    link.download = `${name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60)}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  const button = (label, about, act) => {
+    const node = document.createElement("button");
+    node.type = "button";
+    node.textContent = label;
+    node.setAttribute("aria-label", `${label}: ${about}`);
+    node.addEventListener("click", () => act(node));
+    return node;
+  };
+  for (const table of document.querySelectorAll(".scroll > table")) {
+    const about = table.getAttribute("aria-label");
+    const tools = document.createElement("div");
+    tools.className = "tools";
+    tools.append(
+      button("Copy as Markdown", about, (node) => copy(markdown(table)).then(
+        () => { node.textContent = "Copied"; }, () => { node.textContent = "Copying is not allowed here"; })),
+      button("CSV", about, () => save(csv(table), about)),
+    );
+    table.parentElement.after(tools);
+  }
+})();
 // The slider: one place on a geodesic, shown as pictures, as a point on the model's curve, and as what it predicts.
 (() => {
   const block = document.getElementById("explorer-data");

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
 
+from wassermix import __version__
 from wassermix.core.files import write_text
 from wassermix.report.compare import comparisons
 from wassermix.report.drift import DRIFT, drift_parts
@@ -31,9 +33,10 @@ from wassermix.report.results import (
     overview_section,
 )
 from wassermix.report.vector import inline_svg
+from wassermix.report.verdict import smoothness, verdict
 from wassermix.report.wording import setting_rows
 
-__all__ = ["ReportSummary", "write_report"]
+__all__ = ["ReportSummary", "report", "write_report"]
 
 QUIET = ("epoch", "seconds", "images", "memory", "peak", "update", "step", "time", "passes", "version")
 """Beginnings of metric names that say how fast, not how well, a training went."""
@@ -48,6 +51,17 @@ class ReportSummary:
     bytes: int
     runs: tuple[str, ...]
     missing: tuple[str, ...]
+    verdict: tuple[str, ...] = ()
+    """What the page says first, where it is about one run."""
+
+
+Runs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def report(runs: Runs, *, out: str | os.PathLike[str] = "report.html") -> ReportSummary:
+    """``wm.report([run, "runs/b"], out="report.html")``: a page about runs, each a ``Run`` or its folder."""
+    given = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
+    return write_report([Path(run) for run in given], Path(out))
 
 
 def write_report(runs: list[Path], out: Path) -> ReportSummary:
@@ -57,7 +71,8 @@ def write_report(runs: list[Path], out: Path) -> ReportSummary:
     write_text(out, page)
     names = tuple(run.name for run in records)
     missing = tuple(line for what in COMMANDS for line in _missing(records, what))
-    return ReportSummary(out, len(page.encode("utf-8")), names, missing)
+    said = tuple(verdict(records[0])) if len(records) == 1 else tuple(smoothness(records))
+    return ReportSummary(out, len(page.encode("utf-8")), names, missing, said)
 
 
 def build_page(runs: Sequence[RunRecord]) -> str:
@@ -68,17 +83,29 @@ def build_page(runs: Sequence[RunRecord]) -> str:
     script = _part("page.js")
     return Template(_part("page.html")).substitute(
         title=element("title", f"wassermix report: {title}"),
-        heading=element(
-            "p", f"{len(runs)} run{'s' if len(runs) != 1 else ''}: {title}", attributes={"class": "runs"}
-        ),
+        heading=_heading(runs),
         style=_part("page.css"),
         script=script,
         allowed=script_hash(script),
         contents=_contents(sections),
         sections=join(sections, "\n"),
         data=explorer(audits, series, runs) if audits else "",
-        version=element("span", f"wassermix {version('wassermix')}"),
+        version=_made(),
     )
+
+
+def _heading(runs: Sequence[RunRecord]) -> Safe:
+    """Which runs the page is about; of a model that was not trained here also its file."""
+    names = [run.name if run.model_file is None else f"{run.name} (model {run.model_file})" for run in runs]
+    words = f"{len(runs)} run{'s' if len(runs) != 1 else ''}: {' · '.join(names)}"
+    return element("p", words, attributes={"class": "runs"})
+
+
+def _made() -> Safe:
+    """By which version and when."""
+    now = datetime.now(UTC)
+    day = element("time", f"{now:%d %B %Y, %H:%M} UTC", attributes={"datetime": f"{now:%Y-%m-%dT%H:%MZ}"})
+    return join([element("span", f"wassermix {__version__}"), " · written ", day])
 
 
 def script_hash(script: str) -> str:

@@ -279,6 +279,13 @@ class RunRecord:
         return component(self.config, "data")
 
     @property
+    def model_file(self) -> str | None:
+        """The file of a model that was not trained here, where a result tells it."""
+        held = [one.result.about for one in self.certified] + [one.parameters for one in self.attacked]
+        held += [one.parameters for one in self.audited]
+        return next((str(one["model_file"]) for one in held if one.get("model_file")), None)
+
+    @property
     def clean(self) -> Share | None:
         """Accuracy without attack: of the plain classifier where an attack saw that, else of the smoothed."""
         plain = sorted(self.attacked, key=lambda attack: attack.smoothed)

@@ -19,6 +19,7 @@ from wassermix.report.figures import Curve, certified_curves, curve_of_rows
 from wassermix.report.markup import Safe, element, escape, join, table
 from wassermix.report.records import Attacked, CertifiedSet, RunRecord
 from wassermix.report.vector import inline_svg
+from wassermix.report.verdict import audit_groups, other_weights, smoothness, variation, verdict
 from wassermix.report.wording import interval, number, p_value, percent, points, settings
 
 __all__ = ["attacked_section", "certified_section", "compared_section", "headline", "overview_section"]
@@ -37,10 +38,14 @@ def headline(runs: Sequence[RunRecord], tests: Sequence[Comparison]) -> Safe:
     ]
     if tests and not sure:
         lines.append(
-            f"No difference between the runs is beyond chance: {len(tests)} paired tests, "
+            f"No difference in accuracy between the runs is beyond chance: {len(tests)} paired tests, "
             f"none with a p below {AHEAD} after Holm's correction."
         )
+    lines += smoothness(runs)
+    if len(runs) == 1:
+        lines += [*verdict(runs[0])]
     lines += cautions(runs)
+    lines += [warning for run in runs if (warning := other_weights(run)) is not None]
     return (
         element("ul", *(element("li", line) for line in lines), attributes={"class": "headline"})
         if lines
@@ -51,18 +56,23 @@ def headline(runs: Sequence[RunRecord], tests: Sequence[Comparison]) -> Safe:
 def overview_section(runs: Sequence[RunRecord]) -> Safe:
     """One row per run: how it was trained, and its clean, attacked and certified accuracy at a glance."""
     columns = [*_attack_columns(runs), *_certified_columns(runs)]
-    head = ["run", "method", "augment", "regularizer", "updates", "passes", "clean accuracy"]
+    between = [{name: f"{variation(one):.2f}" for name, one in group.items()} for group in audit_groups(runs)]
     rows = [
         [
             _run_label(runs, run),
-            *settings(run).values(),
             _share(run.clean),
             *(_share(by.get(run.name)) for _, by in columns),
+            *(by.get(run.name, "–") for by in between),
+            *settings(run).values(),
         ]
         for run in runs
     ]
     caption = "How each run was trained and how it holds up: per cent of images, 95% interval below."
-    shown = table(caption, [*head, *(name for name, _ in columns)], rows, words=(0, 1, 2, 3))
+    results = ["clean accuracy", *(name for name, _ in columns)]
+    results += ["total variation between classes" for _ in between]
+    first = 1 + len(results)
+    head = ["run", *results, "method", "augment", "regularizer", "updates", "passes"]
+    shown = table(caption, head, rows, words=(0, first, first + 1, first + 2))
     return join([shown, *_training_notes(runs)])
 
 
@@ -214,13 +224,14 @@ def _certified_table(runs: Sequence[RunRecord], group: Group, protocol: str) -> 
             f"{item.images:,}",
             _draws(item),
         ]
-        row += [_share(item.table.get(radius)) for radius in radii]
-        rows.append(row + ([f"{item.acr:.3f}" if item.acr is not None else "–"] if with_acr else []))
-    head = ["run", "sigma", "images", "mean draws", *(f"r = {radius:g}" for radius in radii)]
+        row[1:1] = [f"{item.acr:.3f}" if item.acr is not None else "–"] if with_acr else []
+        rows.append(row + [_share(item.table.get(radius)) for radius in radii])
+    head = ["run", *(["ACR"] if with_acr else []), "sigma", "images", "mean draws"]
+    head += [f"r = {radius:g}" for radius in radii]
     caption = f"Certified accuracy in per cent at each radius, 95% interval below ({protocol})."
     if with_acr:
         caption += " ACR: average certified radius, comparable within this table only."
-    return table(caption, head + (["ACR"] if with_acr else []), rows)
+    return table(caption, head, rows)
 
 
 def _sureness_table(runs: Sequence[RunRecord], group: Group) -> Safe:

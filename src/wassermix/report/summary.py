@@ -20,6 +20,7 @@ from wassermix.report.compare import (
 )
 from wassermix.report.reading import load_runs
 from wassermix.report.records import CertifiedSet, RunRecord
+from wassermix.report.verdict import audit_groups, variation
 from wassermix.report.wording import interval, p_value, percent, points, settings
 
 __all__ = ["summary_rows", "summary_table"]
@@ -37,7 +38,8 @@ def summary_table(runs: Sequence[Path]) -> Table:
     for row in rows:
         shown.add_row(*(Text(cell) for cell in row), end_section=row[0] == "passes")
     groups = certified_groups(load_runs([Path(run) for run in runs])).values()
-    shown.caption = "\n".join(f"{sentence}." for group in groups for sentence in crossings(group)) or None
+    said = "\n".join(f"{sentence}." for group in groups for sentence in crossings(group))
+    shown.caption = Text(said) if said else None  # names are no markup
     return shown
 
 
@@ -47,6 +49,7 @@ def summary_rows(runs: Sequence[Path]) -> list[list[str]]:
     tests = comparisons(records) if len(records) == 2 else []
     head = ["measure", *(run.name for run in records), *(["difference (exact p)"] if tests else [])]
     rows = [*_setting_rows(records), *_attack_rows(records), *_certified_rows(records)]
+    rows += _audit_rows(records)
     return [head, *([*row.cells, *([_difference(row, tests)] if tests else [])] for row in rows)]
 
 
@@ -89,6 +92,12 @@ def _certified_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
                 ["  average radius (ACR)", *("–" if value is None else f"{value:.3f}" for value in acr)]
             )
         yield from _sureness_rows(runs, tables)
+
+
+def _audit_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
+    for group in audit_groups(runs):
+        cells = [f"{variation(group[run.name]):.2f}" if run.name in group else "–" for run in runs]
+        yield Row(["total variation between classes", *cells])
 
 
 def _sureness_rows(runs: Sequence[RunRecord], tables: Mapping[str, CertifiedSet]) -> Iterator[Row]:

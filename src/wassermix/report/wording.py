@@ -54,8 +54,9 @@ def number(value: Any) -> str:
 
 def settings(run: RunRecord) -> dict[str, str]:
     """How a run was trained: method, augment, regularizer, updates, passes of a sample."""
-    if run.is_log:
-        return dict.fromkeys(("method", "augment", "regularizer", "updates", "passes"), "not in the log")
+    if not run.config:
+        unknown = "not in the log" if run.is_log else "not known"
+        return dict.fromkeys(("method", "augment", "regularizer", "updates", "passes"), unknown)
     method, sigma = component(run.config, "method"), _option(run.config, "method", "sigma")
     weight = _option(run.config, "regularizer", "weight")
     smooth = component(run.config, "regularizer") if weight != 0 else None
