@@ -33,13 +33,14 @@ from wassermix.certify import CertifySettings, certify, default_radii
 from wassermix.certify.bounds import clopper_pearson_lower, smallest_hits, union_of_looks_levels
 from wassermix.certify.fixed import FixedRule
 from wassermix.certify.grid import GridRule
+from wassermix.certify.noise import NoiseKey, gaussian
 from wassermix.certify.rule import Rule
 from wassermix.certify.settings import BLOCK
 from wassermix.certify.tolerance import ToleranceRule
 from wassermix.certify.votes import NoiseBlock, Voter, compiler_exists, resolve_backend, voting
 from wassermix.core.fingerprint import fingerprint
 from wassermix.core.samples import evenly_spaced
-from wassermix.core.streams import stream, stream_seed
+from wassermix.core.streams import stream
 from wassermix.data import Dataset, load_data
 from wassermix.models import build_model
 
@@ -172,7 +173,9 @@ def certified(
     folder = options.cache / f"{data.name}-s{sigma:g}-{fingerprint(model)}"
     folder.mkdir(exist_ok=True)
     recorded = []
-    settings = CertifySettings(sigma=sigma, batch_size=BATCH, backend=resolve_backend("auto"))
+    settings = CertifySettings(
+        sigma=sigma, batch_size=BATCH, backend=resolve_backend("auto"), sampler="exact", grid=255
+    )
     with voting(model, data.shape, settings) as votes:
         for position, index in enumerate(chosen):
             enough = (lambda bits: len(bits) >= N) if position in full else stop_of(grid, sigma)
@@ -376,14 +379,14 @@ def ours(model: nn.Module, x: Tensor, sigma: float, draws: int, *, backend: Any)
 
 def agree(model: nn.Module, x: Tensor, sigma: float, *, backend: Any) -> float:
     """The share of draws on which our votes are those of the plain model on the same noise."""
-    settings, same = CertifySettings(sigma=sigma, batch_size=BATCH, backend=backend), []
+    settings, same = CertifySettings(sigma=sigma, batch_size=BATCH, backend=backend, sampler="gaussian"), []
     with voting(model, x.shape[1:], settings) as votes:
         for index in range(len(x)):
             for block in range(0, 100, 2):
                 said = votes([NoiseBlock(x[index], index, "count", block + i) for i in range(2)])
                 for i in range(2):
-                    seed = stream_seed(0, "certify", "count", index, block + i)
-                    noise = torch.randn(BLOCK, *x.shape[1:], generator=torch.Generator().manual_seed(seed))
+                    key = NoiseKey(0, "count", index, block + i)
+                    noise = gaussian(key, torch.empty(BLOCK, *x.shape[1:]))
                     same.append(
                         np.mean(said[i] == model((x[index] + sigma * noise).contiguous()).argmax(1).numpy())
                     )

@@ -37,7 +37,7 @@ def _warn_of_other_noise(target: Target, settings: CertifySettings) -> None:
     if target.sigma and settings.sigma != target.sigma:
         say(
             f"note: the model was trained with noise {target.sigma:g} and is certified with "
-            f"{settings.sigma:g}; radii are usually larger with the noise of its training"
+            f"{settings.sigma:g}; leave --sigma out to certify with the noise of its training"
         )
 
 
