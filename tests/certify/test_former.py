@@ -1,4 +1,4 @@
-"""Files of the version before the exact sampler and the randomised bound: still read, verified and replayed."""
+"""Files of the version before the exact sampler and randomised bound: read, verified and replayed."""
 
 from __future__ import annotations
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import yaml
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 import wassermix
 from cli.words import run
@@ -167,6 +168,9 @@ def test_a_model_of_ones_own_is_judged_without_a_run(tmp_path: Path, monkeypatch
     )
     monkeypatch.chdir(tmp_path)
     words = ("--model", "mine:net", "--data", "mnist5k", "--images", 4)
+    assert run(monkeypatch, "certify", "judged", *words, "--sigma", 0.25, "--n", 200) == 2  # random weights
+    save_file({"1.weight": torch.randn(10, 784), "1.bias": torch.zeros(10)}, tmp_path / "net.safetensors")
+    words = (*words, "--weights", "net.safetensors")
     assert run(monkeypatch, "certify", "judged", *words, "--sigma", 0.25, "--n", 200) == 0
     assert run(monkeypatch, "attack", "judged", *words, "--steps", 2) == 0
     assert (tmp_path / "judged" / "certify" / "fixed-s0.25-n200.json").exists()
