@@ -182,7 +182,8 @@ def targets(results: Record) -> list[str]:
         ("at most 4 points without label shift", f"{ours:.1f}", ours <= 4),
         ("at most 6 points with label shift", f"{theirs:.1f}", theirs <= 6),
         (
-            f"false alarms of the tests at 5% (two standard errors, an allowance chosen afterwards, give {allowed:.1%})",
+            "false alarms of the tests at 5% (two standard errors, an allowance chosen afterwards, give "
+            f"{allowed:.1%})",
             ", ".join(f"{space} {share:.1%}" for space, share in alarms["tests"].items())
             + f" of {alarms['cases']} draws against {alarms['streams']} references",
             worst <= allowed,
