@@ -116,7 +116,7 @@ def test_printing_a_result_is_one_line_with_the_attack_and_both_shares(digits):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (lambda logits: logits * float("nan"), "NaN on 5 of 5 inputs"),
+        (lambda logits: logits * float("nan"), "NaN or infinite values on 5 of 5 inputs"),
         (lambda logits: {"logits": logits}, "answers a dict"),
         (lambda logits: logits[:, 0], r"shape \(5,\)"),
         (lambda logits: logits[:, :1], r"two classes or more"),
