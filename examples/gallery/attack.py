@@ -30,7 +30,7 @@ def main() -> Figure:
         for row, picture in enumerate(rows):
             axes = figure.add_subplot(3, 6, 6 * row + column + 1)
             low, cmap = (-1, "coolwarm") if row == 2 else (0, "gray_r")
-            axes.imshow(picture, cmap=cmap, vmin=low, vmax=1)
+            axes.imshow(picture.numpy(), cmap=cmap, vmin=low, vmax=1)
             axes.set_axis_off()
             if row < 2:
                 axes.set_title(f"says {int(net(rows[row][None, None]).argmax())}", fontsize=9)

@@ -21,7 +21,7 @@ def main() -> Figure:
         pictures = path.at(float(t)).x[:4, 0]
         for row in range(4):
             axes = figure.add_subplot(4, 7, 7 * row + column + 1)
-            axes.imshow(pictures[row], cmap="gray_r", vmin=0, vmax=1)
+            axes.imshow(pictures[row].numpy(), cmap="gray_r", vmin=0, vmax=1)
             axes.set_axis_off()
             if row == 0:
                 axes.set_title(f"t = {t:.2f}", fontsize=9)

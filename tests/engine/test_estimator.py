@@ -26,6 +26,7 @@ def nearest(rows: np.ndarray, row: np.ndarray) -> float:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_it_passes_scikit_learns_own_checks() -> None:
     # few updates of large batches: the checks fit it some fifty times
     check_estimator(RobustClassifier(updates=40, batch_size=128, sigma=0.1, options={"optimizer.lr": 0.1}))

@@ -30,7 +30,7 @@ class Normalize(nn.Module):
         self.register_buffer("std", _column(shape, std, 1.0))
         if (self.std <= 0).any():
             raise InputError(f"std must be above 0 everywhere; got {std}")
-        self.register_load_state_dict_post_hook(lambda module, _: module.notice())
+        self.register_load_state_dict_post_hook(_notice)
         self.notice()
 
     def notice(self) -> None:
@@ -40,6 +40,12 @@ class Normalize(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Normalised inputs, of the same shape."""
         return x if self.identity else (x - self.mean) / self.std
+
+
+def _notice(module: nn.Module, _: object) -> None:
+    """After weights are loaded; a function of the module, so that models can be pickled and copied."""
+    assert isinstance(module, Normalize)
+    module.notice()
 
 
 def _column(shape: tuple[int, ...], values: Sequence[float] | None, default: float) -> Tensor:
