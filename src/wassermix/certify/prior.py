@@ -22,7 +22,7 @@ def learn_prior(hits: npt.ArrayLike, draws: npt.ArrayLike, *, rounds: int = 200)
 
     The counts must come from other images than those to be certified, or from other draws. The guarantee
     does not depend on how good the prior is, only the number of draws does; on image classifiers spread
-    like those of the benchmark the saving over Beta(1/2, 1/2) was within 2%.
+    like those of the benchmark the saving over Beta(1/2, 1/2) was, in simulation, within 2%.
     """
     k, n = np.broadcast_arrays(np.asarray(hits, dtype=np.float64), np.asarray(draws, dtype=np.float64))
     if k.ndim != 1 or not k.size or bool(((k < 0) | (k > n)).any()):
