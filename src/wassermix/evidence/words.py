@@ -40,7 +40,7 @@ def summary_page(
     lines += ["", NOT_CLAIMED, "## How to check it", ""]
     lines += [
         "`wassermix verify THIS_FOLDER` recomputes every certificate from its counts and every file's hash;",
-        "`wassermix verify THIS_FOLDER --replay 20` also draws the noise of twenty images again.",
+        "with the data set at hand, `--replay 20` also draws the noise of twenty images again.",
         "",
     ]
     return "\n".join(lines)
