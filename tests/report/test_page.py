@@ -135,9 +135,14 @@ def test_no_id_is_used_twice(page: Page) -> None:
     assert len(page.ids) == len(set(page.ids))
 
 
-def test_pages_of_the_same_runs_are_equal(two_runs: list[Path], page_file: Path, tmp_path: Path) -> None:
+def test_pages_of_the_same_runs_are_equal_but_for_the_hour(
+    two_runs: list[Path], page_file: Path, tmp_path: Path
+) -> None:
     write_report(two_runs, tmp_path / "again.html")
-    assert (tmp_path / "again.html").read_bytes() == page_file.read_bytes()
+    pages = [
+        re.sub(r"<time .*?</time>", "", path.read_text()) for path in (page_file, tmp_path / "again.html")
+    ]
+    assert pages[0] == pages[1]
 
 
 def test_explorer_holds_every_pair_with_its_pictures(page: Page) -> None:

@@ -26,8 +26,15 @@ def compiled(flags: set[str]) -> Callable[[Callable[..., Any]], Callable[..., An
     from numba import njit
 
     def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
-        # NumPy's rules for x / 0: a check that could raise keeps a loop from being vectorised
-        options: dict[str, Any] = {"nogil": True, "fastmath": flags, "error_model": "numpy"}
+        # NumPy's rules for x / 0: a check that could raise keeps a loop from being vectorised. Forced inlining:
+        # a call that is left would be bound to one copy of the helper in the process that compiles and to
+        # another in those that load the cache, and the two may round differently.
+        options: dict[str, Any] = {
+            "nogil": True,
+            "fastmath": flags,
+            "error_model": "numpy",
+            "forceinline": True,
+        }
         try:
             made: Callable[..., Any] = njit(cache=True, **options)(function)
         except RuntimeError:  # no folder for the cache
