@@ -11,6 +11,7 @@ from torch import Tensor
 
 from wassermix.certify import Certificates, CertifySettings, certify_to_files
 from wassermix.core.job import Output
+from wassermix.core.shard import Shard
 
 SETTINGS = CertifySettings(sigma=0.5, mode="grid", n=3000, batch_size=256)
 INDICES = list(range(0, 60, 3))
@@ -44,16 +45,22 @@ def slow_model(x: Tensor) -> Tensor:
 
 
 def run(
-    out: Path, *, slow: bool = False, resume: bool = False, settings: CertifySettings = SETTINGS
+    out: Path,
+    *,
+    slow: bool = False,
+    resume: bool = False,
+    settings: CertifySettings = SETTINGS,
+    shard: Shard | None = None,
 ) -> Certificates:
     return certify_to_files(
         slow_model if slow else model,
         Points(),
         INDICES,
-        output=Output(out, "job", resume=resume),
+        output=Output(out, "job", resume=resume, shard=shard),
         settings=settings,
     )
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]), slow=True, resume=True)
+    part = Shard.parse(sys.argv[2]) if len(sys.argv) > 2 else None
+    run(Path(sys.argv[1]), slow=True, resume=True, shard=part)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from wassermix.cli.app import _how_to_go_on
+from wassermix.cli.stopped import how_to_go_on
 
 LOOK = """
 import sys
@@ -50,6 +50,6 @@ def test_the_folder_certify_can_be_called_like_its_function() -> None:
 
 
 def test_ctrl_c_names_the_command_that_goes_on() -> None:
-    assert "`wassermix certify runs/a --n 100 --resume`" in _how_to_go_on(["certify", "runs/a", "--n", "100"])
-    assert "the same command goes on" in _how_to_go_on(["reproduce", "table-1"])
-    assert "--resume" not in _how_to_go_on(["report", "runs/a"])
+    assert "`wassermix certify runs/a --n 100 --resume`" in how_to_go_on(["certify", "runs/a", "--n", "100"])
+    assert "the same command goes on" in how_to_go_on(["reproduce", "table-1"])
+    assert "--resume" not in how_to_go_on(["report", "runs/a"])

@@ -127,6 +127,23 @@ def test_a_lock_of_another_process_with_the_same_number_is_stale(tmp_path: Path)
         pass
 
 
+def test_a_requeued_job_takes_over_its_own_lock_from_another_machine_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    with job(tmp_path).begin():
+        owner = json.loads((tmp_path / "out.lock").read_text())
+    (tmp_path / "out.lock").write_text(json.dumps({**owner, "host": "elsewhere"}))
+    with pytest.raises(InputError, match="on elsewhere"), job(tmp_path).begin(resume=True):
+        pass
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    with job(tmp_path).begin(resume=True):
+        pass
+    (tmp_path / "out.lock").write_text(json.dumps({**owner, "host": "elsewhere", "job": ["18", "0"]}))
+    with pytest.raises(InputError, match="on elsewhere"), job(tmp_path).begin(resume=True):
+        pass
+
+
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", ".."])
 def test_a_name_that_leaves_the_folder_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="plain word"):

@@ -9,6 +9,7 @@ from wassermix.core.lazy import callable_package, lazy_names
 if TYPE_CHECKING:
     from wassermix.certify.certifier import certify, predict
     from wassermix.certify.cost import CostEstimate, estimate_cost
+    from wassermix.certify.merge import find_shards, merge_shards
     from wassermix.certify.pa import ShareAbove, crossing, distribution
     from wassermix.certify.prior import learn_prior
     from wassermix.certify.replay import Replay, replay_images
@@ -33,7 +34,9 @@ __all__ = [
     "distribution",
     "estimate_cost",
     "find_certifications",
+    "find_shards",
     "learn_prior",
+    "merge_shards",
     "predict",
     "read_verifiable",
     "replay_images",

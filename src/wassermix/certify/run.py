@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -44,14 +45,23 @@ def certify_to_files(
     initialised (``torchrun``) each process takes every world-th image and appends to a part file of its
     own, and rank 0 merges. ``about`` is put into the summary as it is: which data, which split.
     ``progress`` counts the images of this process.
+
+    With ``output.shard`` only that part of ``indices`` is certified, into
+    ``FOLDER/NAME.shards/I-of-N.tsv`` and ``.json``; :func:`~wassermix.certify.merge.merge_shards` joins
+    the parts. No shard needs to know of the others.
     """
     rank, world = place()
     settings = settings.with_backend(resolve_backend(settings.backend))
     settings = resolve_sampler(settings, _some(split, indices))
-    parameters = {**(about or {}), **_parameters(model, split, indices, settings=settings)}
-    files = (".json", ".tsv")
-    name = output.name or settings.name
-    job = Job(output.folder, name, parameters, files=files, log=".tsv", rank=rank, world=world)
+    whole = {**(about or {}), **_parameters(model, split, indices, settings=settings)}
+    parameters = whole
+    if output.shard is not None:
+        indices = output.shard.share(indices)
+        own = _parameters(model, split, indices, settings=settings)
+        whole.pop("version")  # a shard may be resumed by the next version
+        parameters = {**whole, **own, "shard": {**asdict(output.shard), "whole": whole}}
+    folder, name = output.place(settings.name)
+    job = Job(folder, name, parameters, files=(".json", ".tsv"), log=".tsv", rank=rank, world=world)
     with ExitStack() as stack:
         together(lambda: stack.enter_context(job.begin(resume=output.resume, overwrite=output.overwrite)))
         done = together(lambda: _rows(job, split, indices))

@@ -18,6 +18,7 @@ from wassermix.certify.rule import Rule, picks_class, rule_for
 from wassermix.certify.settings import CertifySettings
 from wassermix.core.errors import InputError
 from wassermix.core.fingerprint import selection_fingerprint
+from wassermix.core.job import SHARDS
 
 __all__ = ["Verification", "find_certifications", "read_verifiable", "verify_file"]
 
@@ -50,6 +51,8 @@ def find_certifications(path: Path) -> list[Path]:
         found = sorted([*path.glob("certify/*.tsv"), *path.glob("*.tsv")])
     else:
         found = [path.with_suffix(".tsv")] if path.with_suffix(".tsv").exists() else []
+    if not found and any(path.glob(f"certify/*{SHARDS}")):
+        raise InputError(f"'{path}' holds shards only; `wassermix merge {path}` joins them into a result")
     if not found:
         raise InputError(f"'{path}' holds no certification; expected a run with certify/NAME.tsv or a file")
     return found

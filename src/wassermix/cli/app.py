@@ -5,7 +5,6 @@ Commands import what they need when they run, so that ``--help`` answers at once
 
 from __future__ import annotations
 
-import shlex
 import sys
 import traceback
 from pathlib import Path
@@ -21,6 +20,7 @@ from wassermix.cli.common import JobOptions, OutputOptions, TargetOptions
 from wassermix.cli.new_data import NewData
 from wassermix.cli.options import command_with
 from wassermix.cli.processes import relaunched, split_processes
+from wassermix.cli.stopped import how_to_go_on, sentence_of
 from wassermix.core.errors import InputError
 from wassermix.core.memory import keep_freed_memory
 from wassermix.drift.settings import DriftSettings, StreamSettings
@@ -32,8 +32,6 @@ INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells know it."""
 ALARM = 3
 """The exit code of a monitor whose alarm has sounded."""
-GO_ON_BY_THEMSELVES = ("demo", "reproduce")
-RESUMABLE = ("train", "certify", "attack", "audit", "drift")
 
 app = typer.Typer(
     name="wassermix",
@@ -51,8 +49,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="go on where an interrupt
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="begin anew, replacing what is there")]
 Name = Annotated[str | None, typer.Option(help="name of the output; by default made from the settings")]
 Images = Annotated[str, typer.Option(help="how many test samples, evenly spaced, or 'all'")]
-Seed = Annotated[int, typer.Option(help="seed of this evaluation's random draws")]
-DataName = Annotated[str | None, typer.Option("--data", help="the data for --model: a name or a path")]
+ShardOf = Annotated[str | None, typer.Option(metavar="I/N", help="part I of N only; `merge` joins them")]
 Given = dict[str, Any]
 """The options of a settings class that the user gave, or that have a default."""
 DryRun = Annotated[bool, typer.Option("--dry-run", help="measure briefly, say what it would cost, and stop")]
@@ -124,6 +121,7 @@ def certify(
     consensus: Annotated[
         int, typer.Option(help="several runs: ask the others only where the first so many disagree")
     ] = 0,
+    shard: ShardOf = None,
     *,
     certify_settings: Given,
     target_options: Given,
@@ -137,7 +135,15 @@ def certify(
     run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"], trust=trust)
     target = load_target(run, **target_options, last=last)
     given = {**certify_settings, "evaluation": not deployment}
-    run_certify(target, given, images=images, suffix="-last" if last else "", **job_options)
+    run_certify(target, given, images=images, suffix="-last" if last else "", shard=shard, **job_options)
+
+
+@app.command()
+def merge(run: Run, name: Name = None, overwrite: Overwrite = False) -> None:
+    """Join the parts that `certify --shard I/N` made into one result."""
+    from wassermix.cli.certify import run_merge
+
+    run_merge(run, name=name, overwrite=overwrite)
 
 
 @app.command()
@@ -317,27 +323,10 @@ def main() -> None:
         app(args=words, prog_name="wassermix")
     except SystemExit as stop:
         if stop.code == INTERRUPTED:
-            sys.stderr.write(f"wassermix: interrupted; {_how_to_go_on(words)}\n")
+            sys.stderr.write(f"wassermix: interrupted; {how_to_go_on(words)}\n")
         raise
     except Exception as error:
         if debug:
             traceback.print_exc()
-        sys.stderr.write(f"{_sentence(error)}\n")
+        sys.stderr.write(f"{sentence_of(error)}\n")
         sys.exit(2 if isinstance(error, InputError) else 1)
-
-
-def _how_to_go_on(words: list[str]) -> str:
-    """What to type after Ctrl-C: some commands go on by themselves, some with --resume, some begin anew."""
-    command = words[0] if words else ""
-    if command in GO_ON_BY_THEMSELVES:
-        return "the same command goes on where it stopped"
-    if command in RESUMABLE:
-        flagged = [word for word in words if word not in ("--resume", "--overwrite")]
-        return f"`{shlex.join(['wassermix', *flagged, '--resume'])}` goes on where it stopped"
-    return "nothing was left half-written; the same command begins anew"
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, InputError):
-        return f"wassermix: {error}"
-    return f"wassermix failed: {type(error).__name__}: {error} (--debug shows where)"

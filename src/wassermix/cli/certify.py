@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -14,15 +15,18 @@ from wassermix.certify import (
     CostEstimate,
     certify_to_files,
     estimate_cost,
+    find_shards,
+    merge_shards,
 )
 from wassermix.cli.console import console, counted, say
 from wassermix.cli.target import Target, sample_indices
 from wassermix.core.classifier import Classifier
 from wassermix.core.job import Output
 from wassermix.core.settings import settings_from
+from wassermix.core.shard import Shard
 from wassermix.engine import distributed
 
-__all__ = ["in_precision", "run_certify"]
+__all__ = ["in_precision", "run_certify", "run_merge"]
 
 LONG = 1_000_000
 """From so many forward passes on the cost is estimated, and said, before the work begins."""
@@ -58,35 +62,48 @@ def run_certify(
     resume: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
+    shard: str | None = None,
 ) -> None:
     """Certify, print the table, and say what was spent and what may be said of the whole set.
 
     ``given`` are settings by name; the noise is the run's own where it is not among them. ``suffix`` is
-    put behind the output's name where that is made from the settings.
+    put behind the output's name where that is made from the settings. ``shard`` is the part of the images
+    to certify, such as ``2/8``.
     """
     indices = sample_indices(target, images)
+    part = None if shard is None else Shard.parse(shard)
+    share = indices if part is None else part.share(indices)
     values = {**given, "sigma": target.noise(given.get("sigma"))}
     settings = settings_from(CertifySettings, values, where="certify")
     model = in_precision(target.model, settings.precision)
     _warn_of_other_noise(target, settings)
-    if dry_run or (len(indices) * settings.n >= LONG and not resume):
-        _say_cost(estimate_cost(model, target.split, indices, settings=settings), settings)
+    if dry_run or (len(share) * settings.n >= LONG and not resume):
+        _say_cost(estimate_cost(model, target.split, share, settings=settings), settings)
     if dry_run:
         return
+    named = name or settings.name + suffix
     with distributed.process_group(), counted(f"certifying {target.folder.name}") as progress:
         certificates = certify_to_files(
             model,
             target.split,
             indices,
             settings=settings,
-            output=Output(
-                target.folder / "certify", name or settings.name + suffix, resume=resume, overwrite=overwrite
-            ),
+            output=Output(target.folder / "certify", named, resume, overwrite, part),
             about=target.about(),
             progress=progress,
         )
         if distributed.rank() == 0:
             _print(certificates)
+    if part is not None and distributed.rank() == 0:
+        say(f"this is shard {part}; with all of them, `wassermix merge {target.folder} --name {named}`")
+
+
+def run_merge(run: Path, *, name: str | None = None, overwrite: bool = False) -> None:
+    """Join the shards of a certification, and print its table."""
+    folder = run / "certify"
+    name = find_shards(folder, name)
+    _print(merge_shards(folder, name, overwrite=overwrite))
+    say(f"merged: {folder / name}.tsv")
 
 
 def _print(certificates: Certificates) -> None:

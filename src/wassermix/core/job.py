@@ -22,9 +22,20 @@ from typing import Any
 from wassermix.core.errors import InputError
 from wassermix.core.files import append_line, cut_back, read_json, write_beside, write_json
 from wassermix.core.lock import locked
+from wassermix.core.shard import Shard
 
-__all__ = ["Job", "Output", "refuse_difference", "remove_leftovers", "require_plain_name"]
+__all__ = [
+    "SHARDS",
+    "UNCOMPARED",
+    "Job",
+    "Output",
+    "refuse_difference",
+    "remove_leftovers",
+    "require_plain_name",
+]
 
+SHARDS = ".shards"
+"""The end of the name of a folder that holds the shards of one result."""
 UNCOMPARED = ("version", "seconds", "date")
 """Parameters that may differ between the call that began a job and the one that resumes it."""
 
@@ -38,6 +49,16 @@ class Output:
     """The files' name; None for the one that the settings make."""
     resume: bool = False
     overwrite: bool = False
+    shard: Shard | None = None
+    """Which part of the work this call does, into files of its own; None for all of it."""
+
+    def place(self, name: str) -> tuple[Path, str]:
+        """Folder and name of the files; ``name`` where none was given. Shards have a folder of their own."""
+        whole = self.name or name
+        require_plain_name(whole)
+        if self.shard is None:
+            return self.folder, whole
+        return self.folder / f"{whole}{SHARDS}", self.shard.file_name
 
 
 @dataclass(frozen=True)

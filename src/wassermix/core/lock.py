@@ -22,7 +22,8 @@ def locked(path: Path, what: str) -> Iterator[None]:
     """Hold the lock file ``path`` while the block runs; refuse where another living process holds it.
 
     The file names process, machine and command. A lock whose process on this machine is gone (killed) is
-    stale and is taken over; one of another machine can only be removed by hand, and the error says so.
+    stale and is taken over, and so is one of this very SLURM job before it was requeued, whatever machine it
+    ran on; any other lock of another machine can only be removed by hand, and the error says so.
     """
     _take(path, what)
     try:
@@ -34,6 +35,7 @@ def locked(path: Path, what: str) -> Iterator[None]:
 
 def _take(path: Path, what: str) -> None:
     mine = {"token": _token(), "pid": os.getpid(), "host": socket.gethostname(), "command": _command()}
+    mine |= {"job": _scheduled()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -60,7 +62,7 @@ def _unwritable(path: Path, error: OSError) -> InputError:
 def _refuse_if_alive(path: Path, what: str) -> None:
     owner = _owner(path)
     here = owner.get("host") == socket.gethostname()
-    if here and not _alive(owner):
+    if (here and not _alive(owner)) or _requeued(owner):
         return
     if not owner and time.time() - path.stat().st_mtime > 5:  # killed before it could write its name
         return
@@ -87,6 +89,18 @@ def _alive(owner: dict[str, Any]) -> bool:
     except PermissionError:
         return True
     return token == f"{pid}-{_started(pid)}"
+
+
+def _requeued(owner: dict[str, Any]) -> bool:
+    """Whether the lock is of this process's own job, in a run of it that its scheduler has ended since."""
+    now, before = _scheduled(), owner.get("job")
+    return now is not None and isinstance(before, list) and before[0] == now[0] and before[1] != now[1]
+
+
+def _scheduled() -> list[str] | None:
+    """SLURM's number of this job and how often it was restarted; None outside SLURM."""
+    job = os.environ.get("SLURM_JOB_ID")
+    return None if not job else [job, os.environ.get("SLURM_RESTART_COUNT", "0")]
 
 
 def _token() -> str:

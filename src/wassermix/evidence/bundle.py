@@ -12,6 +12,7 @@ from wassermix.certify.result import Certificates
 from wassermix.core.errors import InputError
 from wassermix.core.files import write_json, write_text
 from wassermix.core.fingerprint import samples_fingerprint
+from wassermix.core.job import SHARDS
 from wassermix.core.samples import LabelledSamples
 from wassermix.evidence.manifest import MANIFEST, manifest_of
 from wassermix.evidence.samples import write_samples
@@ -80,7 +81,7 @@ def _fill(
 
 def _copy(source: Path, target: Path) -> None:
     if source.is_dir():
-        unwanted = shutil.ignore_patterns("*.running", "*.lock", "*.part*", "*.log", ".*")
+        unwanted = shutil.ignore_patterns("*.running", "*.lock", "*.part*", "*.log", ".*", f"*{SHARDS}")
         shutil.copytree(source, target, ignore=unwanted)
     elif source.exists():
         shutil.copy2(source, target)
