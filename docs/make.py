@@ -19,6 +19,7 @@ from gallery import make_gallery
 from matplotlib.figure import Figure
 from recipe import write_recommendation
 
+from wassermix.evidence.schemas import write_schemas
 from wassermix.experiments import study_names, table_names, table_page
 
 ROOT = Path(__file__).parent.parent
@@ -40,6 +41,7 @@ def main() -> None:
     write_recommendation(RESULTS, DOCS)
     (DOCS / "results.md").write_text(results_page())
     (DOCS / "architecture.md").write_text(architecture_page())
+    write_schemas(DOCS / "schemas")
     make_gallery()
 
 

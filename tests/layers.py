@@ -38,6 +38,6 @@ LAYERS: dict[str, tuple[str, set[str]]] = {
         },
     ),
     "report": ("one page from results", {"attacks", "audit", "certify", "drift", "engine"}),
-    "evidence": ("a bundle that another person can check", {"attacks", "certify"}),
+    "evidence": ("a bundle that another person can check", {"attacks", "certify", "audit", "drift"}),
 }  # fmt: skip
 """Part -> what it is for, and the parts that it may import beside the ground."""

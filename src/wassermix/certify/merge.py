@@ -77,7 +77,7 @@ def _parts(folder: Path) -> list[_Part]:
 
 def _part(path: Path) -> _Part:
     record = read_json(path)
-    told = record.get("shard") if isinstance(record, dict) else None
+    told: Any = record.get("shard") if isinstance(record, dict) else None
     try:
         shard, whole = Shard(told["number"], told["of"]), dict(told["whole"])
     except (KeyError, TypeError, ValueError) as error:

@@ -16,6 +16,7 @@ from wassermix.core.job import SHARDS
 from wassermix.core.samples import LabelledSamples
 from wassermix.evidence.manifest import MANIFEST, manifest_of
 from wassermix.evidence.samples import write_samples
+from wassermix.evidence.schemas import write_schemas
 from wassermix.evidence.words import model_card, summary_page
 
 __all__ = ["write_evidence"]
@@ -76,6 +77,7 @@ def _fill(
     write_text(folder / "SUMMARY.md", summary_page(run.name, known, certified, attacked))
     write_text(folder / "README.md", model_card(run.name, known, certified, attacked))
     page(copied, folder / "report.html")
+    write_schemas(folder / "schemas")
     write_json(folder / MANIFEST, manifest_of(folder, known))
 
 
