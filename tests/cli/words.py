@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,30 @@ def kill_when(happened: Callable[[], bool], *words: object, delay: float = 0.0) 
     finally:
         process.kill()
         process.wait()
+
+
+class Begun(subprocess.Popen[str]):
+    """A ``wassermix WORDS`` that runs in a process of its own."""
+
+    def when(self, happened: Callable[[], bool]) -> None:
+        """Wait until ``happened()``."""
+        deadline = time.monotonic() + 300
+        while not happened():
+            assert self.poll() is None, "the command ended before its moment"
+            assert time.monotonic() < deadline, "its moment never came"
+            time.sleep(0.005)
+
+
+@contextmanager
+def begun(*words: object) -> Iterator[Begun]:
+    """Run ``wassermix WORDS`` beside the test; what still runs at the end of the block is killed."""
+    command = [sys.executable, "-m", "wassermix", *map(str, words)]
+    process = Begun(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def lines(path: Path) -> int:

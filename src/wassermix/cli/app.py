@@ -5,6 +5,7 @@ Commands import what they need when they run, so that ``--help`` answers at once
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -16,6 +17,22 @@ from wassermix import __version__
 from wassermix.attacks.settings import AttackSettings
 from wassermix.audit.settings import AuditSettings
 from wassermix.certify.settings import CertifySettings
+from wassermix.cli.answer import Answer, answering
+from wassermix.cli.arguments import (
+    DataName,
+    DryRun,
+    Images,
+    Name,
+    Overrides,
+    Overwrite,
+    Recipe,
+    RecipeName,
+    Resume,
+    Run,
+    ShardOf,
+    SplitName,
+    TableName,
+)
 from wassermix.cli.common import JobOptions, OutputOptions, TargetOptions
 from wassermix.cli.new_data import NewData
 from wassermix.cli.options import command_with
@@ -30,6 +47,8 @@ __all__ = ["app", "main"]
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells know it."""
+FAILED = 1
+"""The exit code of a check that does not hold."""
 ALARM = 3
 """The exit code of a monitor whose alarm has sounded."""
 
@@ -42,17 +61,8 @@ app = typer.Typer(
     epilog="--debug shows the traceback of an error. Exit codes: 0 done, 1 failed, 2 bad input, 3 alarm.",
 )
 
-SplitName = Annotated[str, typer.Option("--split", help="test, or holdout for choosing settings")]
-Run = Annotated[Path, typer.Argument(help="a run directory, as `wassermix train` writes it")]
-Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as epochs=20 augment.ratio=2")]
-Resume = Annotated[bool, typer.Option("--resume", help="go on where an interrupted call stopped")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="begin anew, replacing what is there")]
-Name = Annotated[str | None, typer.Option(help="name of the output; by default made from the settings")]
-Images = Annotated[str, typer.Option(help="how many test samples, evenly spaced, or 'all'")]
-ShardOf = Annotated[str | None, typer.Option(metavar="I/N", help="part I of N only; `merge` joins them")]
 Given = dict[str, Any]
 """The options of a settings class that the user gave, or that have a default."""
-DryRun = Annotated[bool, typer.Option("--dry-run", help="measure briefly, say what it would cost, and stop")]
 
 
 def _version(wanted: bool) -> None:
@@ -73,13 +83,9 @@ def demo(
 
 
 @app.command()
+@answering
 def train(
-    recipe: Annotated[
-        str,
-        typer.Argument(
-            help="a shipped recipe (best, mnist/smoothmix-0.5, ...) or a YAML file; with --minutes the data"
-        ),
-    ],
+    recipe: Recipe,
     overrides: Overrides = None,
     out: Annotated[Path | None, typer.Option(help="the run directory; by default under runs/")] = None,
     resume: Resume = False,
@@ -89,23 +95,16 @@ def train(
         float | None, typer.Option(help="train the recommended recipe on the data named, for so long")
     ] = None,
     sigma: Annotated[float | None, typer.Option(help="the noise to be robust to")] = None,
-) -> None:
+) -> Answer:
     """Train a classifier into a run directory."""
     from wassermix.cli.train import run_train
 
-    run_train(
-        recipe,
-        overrides or [],
-        out=out,
-        resume=resume,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        minutes=minutes,
-        sigma=sigma,
-    )
+    kept: Given = {"out": out, "resume": resume, "overwrite": overwrite, "dry_run": dry_run}
+    return Answer(run_train(recipe, overrides or [], **kept, minutes=minutes, sigma=sigma))
 
 
 @app.command()
+@answering
 @command_with(CertifySettings, TargetOptions, JobOptions)
 def certify(
     runs: Annotated[
@@ -126,7 +125,7 @@ def certify(
     certify_settings: Given,
     target_options: Given,
     job_options: Given,
-) -> None:
+) -> Answer:
     """Certify by randomized smoothing: how far each prediction provably holds."""
     from wassermix.cli.certify import run_certify
     from wassermix.cli.target import as_one, load_target
@@ -135,28 +134,34 @@ def certify(
     run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"], trust=trust)
     target = load_target(run, **target_options, last=last)
     given = {**certify_settings, "evaluation": not deployment}
-    run_certify(target, given, images=images, suffix="-last" if last else "", shard=shard, **job_options)
+    suffix = "-last" if last else ""
+    found = run_certify(target, given, images=images, suffix=suffix, shard=shard, **job_options)
+    return Answer(found)
 
 
 @app.command()
-def merge(run: Run, name: Name = None, overwrite: Overwrite = False) -> None:
+@answering
+def merge(run: Run, name: Name = None, overwrite: Overwrite = False) -> Answer:
     """Join the parts that `certify --shard I/N` made into one result."""
     from wassermix.cli.certify import run_merge
 
-    run_merge(run, name=name, overwrite=overwrite)
+    return Answer(run_merge(run, name=name, overwrite=overwrite))
 
 
 @app.command()
+@answering
 @command_with(AttackSettings, TargetOptions, JobOptions)
-def attack(run: Run, *, attack_settings: Given, target_options: Given, job_options: Given) -> None:
+def attack(run: Run, *, attack_settings: Given, target_options: Given, job_options: Given) -> Answer:
     """Attack a model, check that the attack can be believed, and write what survives."""
     from wassermix.cli.attack import attack_target
     from wassermix.cli.target import load_target
 
-    attack_target(load_target(run, **target_options), attack_settings, **job_options)
+    found = attack_target(load_target(run, **target_options), attack_settings, **job_options)
+    return Answer({"run": run, "results": found})
 
 
 @app.command()
+@answering
 @command_with(TargetOptions)
 def verify(
     what: Annotated[Path, typer.Argument(help="a run directory, or one certify TSV file")],
@@ -165,137 +170,145 @@ def verify(
     ] = 0,
     *,
     target_options: Given,
-) -> None:
+) -> Answer:
     """Recompute every certificate from its stored counts and say whether it holds."""
     from wassermix.cli.verify import run_verify
 
-    if not run_verify(what, target_options, replay=replay):
-        raise typer.Exit(1)
+    found = run_verify(what, target_options, replay=replay)
+    return Answer(found, code=0 if found["holds"] else FAILED)
 
 
 @app.command()
+@answering
 @command_with(AuditSettings, TargetOptions, OutputOptions)
-def audit(run: Run, *, audit_settings: Given, target_options: Given, output_options: Given) -> None:
+def audit(run: Run, *, audit_settings: Given, target_options: Given, output_options: Given) -> Answer:
     """The performance geodesic: the model's loss and accuracy on the way from class to class."""
     from wassermix.cli.audit import audit_target
     from wassermix.cli.target import load_target
 
-    audit_target(load_target(run, **target_options), audit_settings, **output_options)
+    found = audit_target(load_target(run, **target_options), audit_settings, **output_options)
+    return Answer({"run": run, **found})
 
 
 @app.command()
+@answering
 @command_with(NewData, DriftSettings, StreamSettings, OutputOptions)
 def drift(
     run: Run, *, new_data: Given, drift_settings: Given, stream_settings: Given, output_options: Given
-) -> None:
+) -> Answer:
     """How good is the model on data without labels? Exit code 3: the monitor's alarm has sounded."""
     from wassermix.cli.drift import run_drift
 
-    if run_drift(run, new_data, drift_settings, stream=stream_settings, output=output_options):
-        raise typer.Exit(ALARM)
+    found = run_drift(run, new_data, drift_settings, stream=stream_settings, output=output_options)
+    return Answer({"run": run, **found}, code=ALARM if found["alarm"] else 0)
 
 
 @app.command()
+@answering
 def augment(
-    data: Annotated[str, typer.Argument(help="a data set's name or path")],
+    data: DataName,
     overrides: Overrides = None,
     out: Annotated[Path, typer.Option(help="the .npz file to write")] = Path("augmented.npz"),
     run: Annotated[Path | None, typer.Option(help="search the worst times under this run's model")] = None,
     overwrite: Overwrite = False,
-) -> None:
+) -> Answer:
     """Write the augmented set alone, for use in any other trainer."""
     from wassermix.cli.augment import run_augment
 
-    run_augment(data, overrides or [], out=out, run=run, overwrite=overwrite)
+    return Answer(run_augment(data, overrides or [], out=out, run=run, overwrite=overwrite))
 
 
 @app.command()
+@answering
 @command_with(GeometrySettings)
 def geometry(
-    data: Annotated[str, typer.Argument(help="a data set's name or path")],
+    data: DataName,
     overrides: Overrides = None,
     out: Annotated[Path | None, typer.Option(help="a JSON file for all numbers and their errors")] = None,
     overwrite: Overwrite = False,
     *,
     geometry_settings: dict[str, Any],
-) -> None:
+) -> Answer:
     """What a data set looks like to transport, in seconds: can pairing matter there?"""
     from wassermix.cli.geometry import run_geometry
 
     settings = GeometrySettings(**geometry_settings)
-    run_geometry(data, overrides or [], settings, out=out, overwrite=overwrite)
+    return Answer(run_geometry(data, overrides or [], settings, out=out, overwrite=overwrite))
 
 
 @app.command()
+@answering
 def report(
     runs: Annotated[
         list[Path], typer.Argument(help="run directories, or certification logs (.tsv) of others")
     ],
     out: Annotated[Path, typer.Option(help="the page to write")] = Path("report.html"),
-) -> None:
+) -> Answer:
     """One self-contained page from run directories."""
     from wassermix.cli.report import run_report
 
-    run_report(runs, out)
+    return Answer(run_report(runs, out))
 
 
 @app.command()
+@answering
 def evidence(
     run: Run,
     out: Annotated[Path, typer.Option(help="the folder or .zip file to write")] = Path("evidence"),
     split: SplitName = "test",
     trust: Annotated[bool, typer.Option("--trust", help="import what the run's config names")] = False,
-) -> None:
+) -> Answer:
     """A bundle that another person can check: model, results, judged samples, page and a manifest."""
     from wassermix.cli.evidence import run_evidence
 
-    run_evidence(run, out, split=split, trust=trust)
+    return Answer(run_evidence(run, out, split=split, trust=trust))
 
 
 @app.command()
+@answering
 def reproduce(
-    table: Annotated[
-        str | None,
-        typer.Argument(help="a table or study, or a table's YAML file; without it, lists all"),
-    ] = None,
+    table: TableName = None,
     scale: Annotated[str, typer.Option(help="reduced (for two cores) or paper")] = "reduced",
     rows: Annotated[str | None, typer.Option(help="only these rows, with commas")] = None,
     out: Annotated[Path, typer.Option(help="where the runs go")] = Path("runs"),
     results: Annotated[Path, typer.Option(help="where the finished table goes")] = Path("results"),
-) -> None:
+) -> Answer:
     """Fill a table of experiments row by row, or run a study; the same command goes on where it stopped."""
     from wassermix.cli.reproduce import list_tables, run_reproduce
 
     if table is None:
-        list_tables()
-        return
-    run_reproduce(table, rows=rows.split(",") if rows else None, out=out, results=results, scale=scale)
+        return Answer(list_tables())
+    chosen = rows.split(",") if rows else None
+    return Answer(run_reproduce(table, rows=chosen, out=out, results=results, scale=scale))
 
 
 @app.command()
-def methods() -> None:
+@answering
+def methods() -> Answer:
     """List the methods, augmenters, regularisers and embeddings with their options."""
     from wassermix.cli.methods import run_methods
 
-    run_methods()
+    return Answer(run_methods())
 
 
 @app.command()
+@answering
 def recipes(
-    name: Annotated[str | None, typer.Argument(help="print this one; without it, lists all")] = None,
-) -> None:
+    name: RecipeName = None,
+) -> Answer:
     """The shipped trainings by name; with a name, what is in it."""
     from wassermix.cli.recipes import run_recipes
 
-    run_recipes(name)
+    return Answer(run_recipes(name))
 
 
 @app.command()
-def doctor() -> None:
+@answering
+def doctor() -> Answer:
     """Versions, device, threads, which optional parts are usable, where data is looked for."""
     from wassermix.cli.doctor import run_doctor
 
-    run_doctor()
+    return Answer(run_doctor())
 
 
 @app.callback()
@@ -313,18 +326,20 @@ def options(
 def main() -> None:
     """Run the command line: bad input is a sentence and exit code 2, any other failure one and 1."""
     keep_freed_memory()
-    words = [word for word in sys.argv[1:] if word != "--debug"]
-    debug = len(words) < len(sys.argv) - 1
+    given = [word for word in sys.argv[1:] if word != "--debug"]
+    debug = len(given) < len(sys.argv) - 1
     try:
-        words, processes = split_processes(words)
+        words, processes = split_processes(given)
         code = relaunched(words, processes)
         if code is not None:
             sys.exit(code)
         app(args=words, prog_name="wassermix")
-    except SystemExit as stop:
-        if stop.code == INTERRUPTED:
-            sys.stderr.write(f"wassermix: interrupted; {how_to_go_on(words)}\n")
-        raise
+    except (SystemExit, KeyboardInterrupt) as stop:
+        if isinstance(stop, SystemExit) and stop.code != INTERRUPTED:
+            raise
+        if os.environ.get("RANK", "0") == "0":  # of several processes one speaks
+            sys.stderr.write(f"wassermix: interrupted; {how_to_go_on(given)}\n")
+        sys.exit(INTERRUPTED)
     except Exception as error:
         if debug:
             traceback.print_exc()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.table import Table
@@ -35,24 +35,26 @@ def attack_target(
     resume: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
-) -> None:
+) -> list[dict[str, Any]]:
     """Attack at each eps, print what survives, and print the checks that did not pass.
 
     ``given`` are settings by name, ``eps`` one radius or several; the noise is the run's own where it is
     not among them. With several radii an image fooled within one counts as fooled within those above.
+    Returns a record for each radius.
     """
     asked = _settings(target, given)
     # All are made before the first one runs: a mistake in the last eps should not cost hours.
     attacks = [make_attack(settings, bounds=target.bounds) for settings in asked]
     if len(asked) > 1 and not isinstance(attacks[0], BallAttack):
         raise InputError(f"attack {attacks[0].name} has no radius; leave --eps out")
-    result = None
+    result, records = None, []
     for settings, attack in zip(asked, attacks):
         if dry_run:
             images = evenly_spaced(len(target.split), None if settings.images == "all" else settings.images)
             ready = attack.prepare(target.data.train)
             cost = estimate_attack(target.model, target.split, images, attack=ready)
             say(f"{attack.label}: at most {cost.passes:,} passes, {cost.minutes:.1f} minutes here")
+            records.append({"attack": attack.label, **asdict(cost), "minutes": cost.minutes})
             continue
         named = f"{name}-{attack.label}" if name and len(asked) > 1 else name
         with counted(f"attacking {target.folder.name}") as progress:
@@ -69,6 +71,8 @@ def attack_target(
             )
         if rank() == 0:
             _print(result, attack.label)
+            records.append(result.record())
+    return records
 
 
 def _settings(target: Target, given: Mapping[str, Any]) -> list[AttackSettings]:

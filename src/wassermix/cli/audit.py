@@ -27,8 +27,11 @@ def audit_target(
     name: str | None = None,
     resume: bool = False,
     overwrite: bool = False,
-) -> None:
-    """Audit, write the files, and print where the model is weakest; ``given`` are settings by name."""
+) -> dict[str, Any]:
+    """Audit, write the files, and print where the model is weakest; ``given`` are settings by name.
+
+    Returns what the JSON file holds: every pair, not only those that are printed.
+    """
     values = dict(given)
     if values.get("sigma") == "run" and target.sigma:
         values["sigma"] = target.sigma
@@ -45,6 +48,7 @@ def audit_target(
         )
     if rank() == 0:
         console.print(_curves(found) if isinstance(found, PerformanceGeodesic) else _surface(found))
+    return found.record()
 
 
 def _curves(found: PerformanceGeodesic) -> Table:

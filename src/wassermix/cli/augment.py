@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from wassermix.augment import augment_to_file
 from wassermix.augment.protocol import KeepsSet
@@ -20,7 +21,7 @@ __all__ = ["run_augment"]
 
 def run_augment(
     data: str, overrides: Iterable[str], *, out: Path, run: Path | None = None, overwrite: bool = False
-) -> None:
+) -> dict[str, Any]:
     """Make the set; with ``run`` at the times where that run's model is worst, else at random times."""
     target = None if run is None else load_target(run)
     choice = "random" if target is None else "worst"
@@ -56,6 +57,7 @@ def run_augment(
             progress=progress,
         )
     say(f"{out}: {len(made)} samples (x, soft y, class0, class1, t) at {config.augment['choice']} times")
+    return {"file": out, "samples": len(made), "augment": config.augment}
 
 
 def _kind(data: Dataset) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,12 @@ def run_certify(
     overwrite: bool = False,
     dry_run: bool = False,
     shard: str | None = None,
-) -> None:
+) -> dict[str, Any]:
     """Certify, print the table, and say what was spent and what may be said of the whole set.
 
     ``given`` are settings by name; the noise is the run's own where it is not among them. ``suffix`` is
     put behind the output's name where that is made from the settings. ``shard`` is the part of the images
-    to certify, such as ``2/8``.
+    to certify, such as ``2/8``. Returns the numbers that it printed.
     """
     indices = sample_indices(target, images)
     part = None if shard is None else Shard.parse(shard)
@@ -78,9 +79,10 @@ def run_certify(
     model = in_precision(target.model, settings.precision)
     _warn_of_other_noise(target, settings)
     if dry_run or (len(share) * settings.n >= LONG and not resume):
-        _say_cost(estimate_cost(model, target.split, share, settings=settings), settings)
-    if dry_run:
-        return
+        cost = estimate_cost(model, target.split, share, settings=settings)
+        _say_cost(cost, settings)
+        if dry_run:
+            return {**settings.as_dict(), **asdict(cost), "minutes": cost.minutes}
     named = name or settings.name + suffix
     with distributed.process_group(), counted(f"certifying {target.folder.name}") as progress:
         certificates = certify_to_files(
@@ -92,18 +94,29 @@ def run_certify(
             about=target.about(),
             progress=progress,
         )
-        if distributed.rank() == 0:
-            _print(certificates)
-    if part is not None and distributed.rank() == 0:
+        if distributed.rank() != 0:
+            return {}
+        _print(certificates)
+    if part is not None:
         say(f"this is shard {part}; with all of them, `wassermix merge {target.folder} --name {named}`")
+    return {"run": target.folder, **certificates.about, **_record(certificates)}
 
 
-def run_merge(run: Path, *, name: str | None = None, overwrite: bool = False) -> None:
+def run_merge(run: Path, *, name: str | None = None, overwrite: bool = False) -> dict[str, Any]:
     """Join the shards of a certification, and print its table."""
     folder = run / "certify"
     name = find_shards(folder, name)
-    _print(merge_shards(folder, name, overwrite=overwrite))
+    merged = merge_shards(folder, name, overwrite=overwrite)
+    _print(merged)
     say(f"merged: {folder / name}.tsv")
+    return {"run": run, **merged.about, **_record(merged)}
+
+
+def _record(certificates: Certificates) -> dict[str, Any]:
+    """The summary; like the table, it has no accuracy at radii that no image could reach."""
+    summary = certificates.summary()
+    rows = [row for row in summary["certified"] if row["radius"] <= certificates.reach]
+    return {**summary, "certified": rows, "reach": certificates.reach}
 
 
 def _print(certificates: Certificates) -> None:

@@ -16,7 +16,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-__all__ = ["console", "counted", "say", "training"]
+from wassermix.core.whole import Whole
+
+__all__ = ["beside_results", "console", "counted", "part_of", "say", "training"]
 
 console = Console()
 """Where results are printed; progress goes to the standard error stream, so that results can be piped."""
@@ -28,14 +30,24 @@ def say(sentence: str) -> None:
 
 
 @contextmanager
+def beside_results() -> Iterator[None]:
+    """Inside, tables and sentences go to the standard error stream: the results are told in another way."""
+    before, console.stderr = console.stderr, True
+    try:
+        yield
+    finally:
+        console.stderr = before
+
+
+@contextmanager
 def counted(title: str) -> Iterator[Callable[[int, int], None]]:
     """A bar that counts, called as ``progress(done, total)``; it appears with the first call."""
     with _bar(MofNCompleteColumn()) as bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(title, total=None, whole="")
 
         def progress(done: int, total: int) -> None:
             bar.start()
-            bar.update(task, completed=done, total=total)
+            bar.update(task, completed=done, total=total, whole=_of_the_whole(done / max(total, 1)))
             if done >= total:
                 bar.stop()  # leaves the terminal to the next one
 
@@ -46,20 +58,48 @@ def counted(title: str) -> Iterator[Callable[[int, int], None]]:
 def training(title: str) -> Iterator[Callable[[float, str], None]]:
     """A bar for a training, called as ``progress(share done, line of numbers)``."""
     with _bar(TextColumn("{task.percentage:>3.0f}%  {task.fields[line]}", markup=False)) as bar:
-        task = bar.add_task(title, total=1.0, line="")
+        task = bar.add_task(title, total=1.0, line="", whole="")
 
         def progress(share: float, line: str) -> None:
             bar.start()
-            bar.update(task, completed=share, line=line)
+            bar.update(task, completed=share, line=line, whole=_of_the_whole(share))
 
         yield progress
 
 
 @contextmanager
+def part_of(whole: Whole) -> Iterator[None]:
+    """The next part of a command that has several; bars inside show how long the whole command will take."""
+    _wholes.append(whole)
+    try:
+        with whole.part():
+            yield
+    finally:
+        _wholes.pop()
+
+
+_wholes: list[Whole] = []
+"""The command whose part is being done; empty for commands that are one piece."""
+
+
+def _of_the_whole(share: float) -> str:
+    """``part 3 of 15, all of it in 2:40``, told by the share of the current part that is done."""
+    if not _wholes:
+        return ""
+    whole = _wholes[-1]
+    whole.at(share)
+    left = whole.seconds_left
+    when = "" if left is None else f", all in {int(left) // 60}:{int(left) % 60:02d}"
+    return f" part {min(whole.number + 1, len(whole.parts))} of {len(whole.parts)}{when}"
+
+
+@contextmanager
 def _bar(numbers: ProgressColumn) -> Iterator[Progress]:
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), numbers, TimeElapsedColumn())
-    bar = Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=Console(stderr=True))
+    ends = (TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[whole]}", markup=False))
+    bar = Progress(*columns, *ends, console=Console(stderr=True))
     try:
         yield bar
     finally:
-        bar.stop()
+        if bar.live.is_started:  # else there is nothing to leave, not even an empty line
+            bar.stop()

@@ -16,13 +16,14 @@ from wassermix.certify.result import Certificates
 from wassermix.cli.attack import attack_target
 from wassermix.cli.audit import audit_target
 from wassermix.cli.certify import run_certify
-from wassermix.cli.console import console, say
+from wassermix.cli.console import console, part_of, say
 from wassermix.cli.drift import run_drift
 from wassermix.cli.target import load_target
 from wassermix.cli.train import train_with_progress
 from wassermix.core.files import write_beside
 from wassermix.core.intervals import compare_paired
 from wassermix.core.streams import stream
+from wassermix.core.whole import Whole
 from wassermix.drift.result import read_result
 from wassermix.drift.shifts import IMAGE_SHIFTS
 from wassermix.engine.settings import build_config
@@ -47,23 +48,31 @@ AUDIT = {"points": 11, "per_class": 60}
 SHIFT, STRENGTH = "fog", 2
 NAME = "demo"
 """The name of every evaluation's output."""
+JUDGED = ("attack", "certify", "audit", "drift")
 
 
 def run_demo(out: Path, *, overwrite: bool) -> None:
     """Train, attack, certify, audit and put before changed data; what is done already is kept."""
     say("5,000 MNIST digits: a plain network, plain noise, and the recommended recipe, at equal passes")
     folders = [out / name for name in DEMO_RUNS]
+    whole = Whole(["train"] * len(folders) + [*JUDGED] * len(folders))
     kept: dict[str, Any] = {"resume": not overwrite, "overwrite": overwrite}
     for folder, (recipe, changes) in zip(folders, DEMO_RUNS.values()):
         budget = {"data": "mnist5k", "budget": f"passes:{PASSES}", **changes}
-        train_with_progress(build_config(load_recipe(recipe), budget), folder, **kept)
+        with part_of(whole):
+            train_with_progress(build_config(load_recipe(recipe), budget), folder, **kept)
     changed = _changed_digits(out / f"{SHIFT}.npz", folders[0])
     for folder in folders:
         target = load_target(folder)
-        attack_target(target, ATTACK, name=NAME, **kept)
-        run_certify(target, CERTIFY, images=IMAGES, name=NAME, **kept)
-        audit_target(target, AUDIT, name=NAME, **kept)
-        run_drift(folder, {"data": str(changed), "score": True}, {}, stream={}, output={"name": NAME, **kept})
+        with part_of(whole):
+            attack_target(target, ATTACK, name=NAME, **kept)
+        with part_of(whole):
+            run_certify(target, CERTIFY, images=IMAGES, name=NAME, **kept)
+        with part_of(whole):
+            audit_target(target, AUDIT, name=NAME, **kept)
+        with part_of(whole):
+            new, output = {"data": str(changed), "score": True}, {"name": NAME, **kept}
+            run_drift(folder, new, {}, stream={}, output=output)
     write_report(folders, out / "report.html")
     console.print(_table(folders))
     say(load_target(folders[0]).data.note)

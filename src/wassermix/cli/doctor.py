@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+from typing import Any
 
 import torch
 from rich.markup import escape
@@ -38,19 +39,30 @@ OPTIONAL = {
 }
 
 
-def run_doctor() -> None:
+def run_doctor() -> dict[str, Any]:
     """Print versions, device, threads, optional parts and data folders."""
     table = Table("what", "found", title=f"wassermix {wassermix.__version__}", title_justify="left")
-    table.add_row("python", platform.python_version())
-    for name in NEEDED:
-        table.add_row(name, _version(name))
-    table.add_row("device", torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu")
+    versions = {"python": platform.python_version(), **{name: _version(name) for name in NEEDED}}
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    optional = {name: _optional(name, module, extra) for name, (module, extra, _) in OPTIONAL.items()}
+    folders = [(folder, folder.is_dir()) for folder in data_folders()]
+    for name, version in versions.items():
+        table.add_row(name, version)
+    table.add_row("device", device)
     table.add_row("threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores")
-    for name, (module, extra, use) in OPTIONAL.items():
-        table.add_row(f"{name} ({use})", escape(_optional(name, module, extra)))
-    for folder in data_folders():
-        table.add_row("data folder", f"{folder} ({'exists' if folder.is_dir() else 'not there'})")
+    for name, found in optional.items():
+        table.add_row(f"{name} ({OPTIONAL[name][2]})", escape(found))
+    for folder, exists in folders:
+        table.add_row("data folder", f"{folder} ({'exists' if exists else 'not there'})")
     console.print(table)
+    return {
+        "versions": versions,
+        "device": device,
+        "threads": torch.get_num_threads(),
+        "cores": os.cpu_count(),
+        "optional": optional,
+        "data_folders": [{"folder": folder, "exists": exists} for folder, exists in folders],
+    }
 
 
 def _version(name: str) -> str:

@@ -29,8 +29,8 @@ Given = dict[str, Any]
 SHOWN_COLUMNS = 5
 
 
-def run_drift(run: Path, new_data: Given, settings: Given, *, stream: Given, output: Given) -> bool:
-    """Check new data, or watch a stream of them; whether the alarm has sounded."""
+def run_drift(run: Path, new_data: Given, settings: Given, *, stream: Given, output: Given) -> Given:
+    """Check new data, or watch a stream of them; under ``alarm`` whether the monitor's has sounded."""
     new = NewData(**new_data)
     if new.model is not None and new.reference is None:
         raise InputError("--model needs --reference: labelled data that the model did not train on")
@@ -39,12 +39,11 @@ def run_drift(run: Path, new_data: Given, settings: Given, *, stream: Given, out
     owned = Output(target.folder / "drift", **output)
     asked = settings_from(DriftSettings, settings, where="drift")
     if new.stream is None:
-        _check(target, new, asked, owned=owned)
-        return False
+        return {**_check(target, new, asked, owned=owned), "alarm": False}
     return _watch(target, new, asked, settings_from(StreamSettings, stream, where="drift"), owned=owned)
 
 
-def _check(target: Target, new: NewData, settings: DriftSettings, *, owned: Output) -> None:
+def _check(target: Target, new: NewData, settings: DriftSettings, *, owned: Output) -> Given:
     """Check new data, write ``RUN/drift/NAME.json`` and print what it says."""
     if new.data is None:
         raise InputError("drift needs --data NEW: the new samples, or --stream for a stream of them")
@@ -62,13 +61,20 @@ def _check(target: Target, new: NewData, settings: DriftSettings, *, owned: Outp
     _print(result, target.data.class_names)
     if new.ask:
         say("fill in the labels of the .ask.csv file beside the result and give it back with --labelled")
+    return result.record()
 
 
 def _watch(
     target: Target, new: NewData, settings: DriftSettings, watching: StreamSettings, *, owned: Output
-) -> bool:
-    """Watch a stream, a line for each batch; whether the alarm has sounded."""
+) -> Given:
+    """Watch a stream and print a line for each batch; the batches seen now, and the state after them."""
     assert new.stream is not None
+    lines: list[Given] = []
+
+    def seen(line: BatchLine) -> None:
+        say(_line(line))
+        lines.append(line.record())
+
     last = stream_to_files(
         target.model,
         reference_of(target, new.reference),
@@ -77,9 +83,10 @@ def _watch(
         settings=settings,
         watching=watching,
         scale=target.data.scale,
-        seen=lambda line: say(_line(line)),
+        seen=seen,
     )
-    return last is not None and last.alarm
+    state = None if last is None else last.record()
+    return {"batches": lines, "last": state, "alarm": last is not None and last.alarm}
 
 
 def reference_of(target: Target, name: str | None) -> Split:

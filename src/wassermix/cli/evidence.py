@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from wassermix.cli.console import say
 from wassermix.cli.target import load_target
@@ -13,7 +14,7 @@ from wassermix.report import write_report
 __all__ = ["run_evidence"]
 
 
-def run_evidence(run: Path, out: Path, *, split: str = "test", trust: bool = False) -> None:
+def run_evidence(run: Path, out: Path, *, split: str = "test", trust: bool = False) -> dict[str, Any]:
     """Write the bundle and say how to check it."""
     target = load_target(run, split=split, trust=trust)
     about = {**target.about(), "model": fingerprint(target.model)}
@@ -23,3 +24,4 @@ def run_evidence(run: Path, out: Path, *, split: str = "test", trust: bool = Fal
     say(f"evidence: {written}")
     if written.suffix != ".zip":
         say(f"`wassermix verify {written}` checks it, on any machine, without the training data")
+    return {"evidence": written}

@@ -31,7 +31,7 @@ def run_geometry(
     *,
     out: Path | None,
     overwrite: bool = False,
-) -> None:
+) -> dict[str, Any]:
     """Measure, print a table and a sentence for each embedding, and write the JSON file where asked."""
     if out is not None and out.exists() and not overwrite:
         raise InputError(f"'{out}' exists; give --overwrite to replace it, or another --out")
@@ -44,9 +44,11 @@ def run_geometry(
     console.print(_shown(name, found))
     for line in sentences:
         say(line)
+    record = _record(name, data, settings, found, sentences)
     if out is not None:
-        write_json(out, _record(name, data, settings, found, sentences))
+        write_json(out, record)
         say(f"written: {out}")
+    return record
 
 
 def _data_options(overrides: Iterable[str]) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from rich.markup import escape
@@ -11,7 +12,7 @@ from rich.padding import Padding
 
 from wassermix.augment import AUGMENTERS
 from wassermix.cli.console import console, say
-from wassermix.core.registry import call_with, keyword_options
+from wassermix.core.registry import Registry, call_with, keyword_options
 from wassermix.data import DATA, load_data
 from wassermix.data.folder import load_folder
 from wassermix.data.npz import load_npz
@@ -36,29 +37,62 @@ FILES: dict[str, Callable[..., Any]] = {
     "FOLDER of images": load_folder,
 }
 """Data of the user's own."""
+ALL_DATA = ".KEY=VALUE for all data"
 
 
-def run_methods() -> None:
+def run_methods() -> dict[str, Any]:
     """Print each family's components: name and cost, what it does, options with defaults, reference."""
-    for registry in FAMILIES:
-        for name in registry.names():
-            factory = registry.find(name)
-            _heading(f"{registry.family}={name}{_cost(factory)}")
-            for line in _lines(factory):
-                _indented(line)
-    for registry in NAMED:
-        _heading(f"{registry.family}={'|'.join(registry.names())}")
-        for name in registry.names():
-            _indented(f"{name}: {_options(registry.find(name))}")
-    for what, loader in FILES.items():
-        _heading(f"data={what}")
-        _indented(_options(loader))
-    _heading("data.KEY=VALUE for all data")
-    _indented(_options(load_data))
-    for section in ("optimizer", "schedule", "transform"):
+    components = [_component(registry, name) for registry in FAMILIES for name in registry.names()]
+    named = {r.family: {name: _options(r.find(name)) for name in r.names()} for r in NAMED}
+    own = {what: _options(loader) for what, loader in FILES.items()}
+    for_all = _options(load_data)
+    sections = {name: _defaults(name) for name in ("optimizer", "schedule", "transform")}
+    for component in components:
+        _print_component(component)
+    for family, members in named.items():
+        _heading(f"{family}={'|'.join(members)}")
+        for name, options in members.items():
+            _indented(f"{name}: {_listed(options)}")
+    for what, options in {**{f"={what}": found for what, found in own.items()}, ALL_DATA: for_all}.items():
+        _heading(f"data{what}")
+        _indented(_listed(options))
+    for section, options in sections.items():
         _heading(section)
-        _indented("  ".join(f"{section}.{key}={_plain(value)}" for key, value in _defaults(section).items()))
+        _indented("  ".join(f"{section}.{key}={_plain(value)}" for key, value in options.items()))
     say("`wassermix recipes` lists the shipped trainings, `wassermix recipes NAME` prints one")
+    files = {"files": own, "any": for_all}
+    return {"components": [vars(one) for one in components], **named, "own_data": files, **sections}
+
+
+@dataclass(frozen=True)
+class Component:
+    """A method, augmenter, regulariser or embedding as the listing shows it."""
+
+    family: str
+    name: str
+    passes: float | None
+    """Forward+backward passes per sample (a regulariser's: per batch of 256); None for what costs none."""
+    does: str
+    options: dict[str, Any]
+    reference: str | None
+
+
+def _component(registry: Registry, name: str) -> Component:
+    factory = registry.find(name)
+    does = (inspect.getdoc(factory) or "").split("\n\n")[0].replace("\n", " ").replace("``", "")
+    reference = getattr(factory, "reference", None)
+    return Component(registry.family, name, _passes(factory), does, _options(factory), reference)
+
+
+def _print_component(one: Component) -> None:
+    per = "for a batch of 256" if one.family == REGULARIZERS.family else "per sample"
+    _heading(
+        f"{one.family}={one.name}" + ("" if one.passes is None else f"  ({one.passes:.3g} passes {per})")
+    )
+    _indented(one.does)
+    _indented(_listed(one.options))
+    if one.reference:
+        _indented(f"reference: {one.reference}")
 
 
 def _heading(words: str) -> None:
@@ -74,29 +108,24 @@ def _defaults(section: str) -> dict[str, Any]:
     return found
 
 
-def _options(factory: Callable[..., Any]) -> str:
-    known = keyword_options(factory, context=CONTEXT)
-    return "options: " + (
-        "  ".join(f"{name}={_plain(value)}" for name, (_, value) in known.items()) or "none"
-    )
+def _options(factory: Callable[..., Any]) -> dict[str, Any]:
+    """The options with their defaults; ``...`` where one must be given."""
+    return {name: value for name, (_, value) in keyword_options(factory, context=CONTEXT).items()}
 
 
-def _lines(factory: Callable[..., Any]) -> Iterator[str]:
-    yield (inspect.getdoc(factory) or "").split("\n\n")[0].replace("\n", " ").replace("``", "")
-    yield _options(factory)
-    if getattr(factory, "reference", None):
-        yield f"reference: {factory.reference}"  # type: ignore[attr-defined]
+def _listed(options: Mapping[str, Any]) -> str:
+    return "options: " + ("  ".join(f"{key}={_plain(value)}" for key, value in options.items()) or "none")
 
 
 def _plain(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else "none" if value is None else str(value)
 
 
-def _cost(factory: Callable[..., Any]) -> str:
+def _passes(factory: Callable[..., Any]) -> float | None:
     """Passes with the default options, for what has a cost of its own; they are the same for any data."""
     context = {"num_classes": 2, "shape": (2,), "embed": Pixel()}
     component = call_with(factory, {}, context, what="component")
     if isinstance(component, Regularizer):
-        return f"  ({component.batch_passes(256):.3g} passes for a batch of 256)"
+        return component.batch_passes(256)
     passes = getattr(component, "passes", None)
-    return f"  ({passes:.3g} passes per sample)" if isinstance(passes, int | float) else ""
+    return passes if isinstance(passes, int | float) else None

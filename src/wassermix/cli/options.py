@@ -9,17 +9,20 @@ import types
 import typing
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, TypeVar, Union
 
 import typer
 
+from wassermix.cli.completion import COMPLETIONS
 from wassermix.core.errors import InputError
 from wassermix.core.settings import Option, options_of, read_number, spell_number
 
 __all__ = ["command_with"]
 
+T = TypeVar("T")
 
-def command_with(*groups: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+
+def command_with(*groups: type[Any]) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Give a command the options of settings classes: ``@command_with(CertifySettings, JobOptions)``.
 
     The function is called with its own arguments, and for each class a dictionary of the options under the
@@ -28,7 +31,7 @@ def command_with(*groups: type[Any]) -> Callable[[Callable[..., None]], Callable
     marked ``several`` is a tuple; a dictionary is given as ``--option key=value``, once for each key.
     """
 
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+    def decorate(function: Callable[..., T]) -> Callable[..., T]:
         own = [
             parameter
             for parameter in inspect.signature(function, eval_str=True).parameters.values()
@@ -39,13 +42,13 @@ def command_with(*groups: type[Any]) -> Callable[[Callable[..., None]], Callable
         }
 
         @functools.wraps(function)
-        def command(**values: Any) -> None:
+        def command(**values: Any) -> T:
             grouped: dict[str, dict[str, Any]] = {_group_name(group): {} for group in groups}
             for name, group in options.items():
                 value = values.pop(name)
                 if value is not None:
                     grouped[_group_name(group)][name] = dict(value) if isinstance(value, list) else value
-            function(**values, **grouped)
+            return function(**values, **grouped)
 
         added = [_parameter(o) for group in groups for o in options_of(group) if not o.hidden]
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *added)]
@@ -68,7 +71,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     if not required and not extra.get("is_flag", False) and default is None:
         kind = kind | None
     extra.pop("is_flag", None)
-    info = typer.Option(flag, help=option.help, **extra)
+    info = typer.Option(flag, help=option.help, autocompletion=COMPLETIONS.get(option.name), **extra)
     return inspect.Parameter(
         option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
     )

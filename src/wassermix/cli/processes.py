@@ -44,4 +44,9 @@ def relaunched(words: Sequence[str], processes: int) -> int | None:
     launch = ["--standalone", "--nproc-per-node", str(processes), "-m", "--", "wassermix", *words]
     environment = {"OMP_NUM_THREADS": str(threads), **os.environ}
     command = [sys.executable, "-m", "torch.distributed.run", *launch]
-    return subprocess.run(command, env=environment, check=False).returncode
+    with subprocess.Popen(command, env=environment) as launched:
+        try:
+            return launched.wait()
+        except KeyboardInterrupt:  # the processes got it too, and end by themselves
+            launched.wait()
+            raise

@@ -27,25 +27,27 @@ from wassermix.experiments import (
 __all__ = ["list_tables", "run_reproduce"]
 
 
-def list_tables() -> None:
+def list_tables() -> dict[str, Any]:
     """Print the tables and studies that ship with the package."""
-    for name in table_names():
-        say(f"{name}: {load_table(name).title}")
-    for name in study_names():
-        say(f"{name} (study): {STUDIES[name].title}")
+    tables = {name: load_table(name).title for name in table_names()}
+    studies = {name: STUDIES[name].title for name in study_names()}
+    for name, title in tables.items():
+        say(f"{name}: {title}")
+    for name, title in studies.items():
+        say(f"{name} (study): {title}")
+    return {"tables": tables, "studies": studies}
 
 
 def run_reproduce(
     name: str, *, rows: list[str] | None, out: Path, results: Path, scale: str = "reduced"
-) -> None:
-    """Fill the table, write ``results/NAME.json``, and print what it says so far."""
+) -> dict[str, Any]:
+    """Fill the table, write ``results/NAME.json``, and print what it says so far; what the file holds."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise InputError("reproduce runs in one process; give each torchrun-free process its own --rows")
     if scale not in ("reduced", "paper"):
         raise InputError(f"--scale is '{scale}'; expected reduced (for two cores) or paper")
     if name in STUDIES:
-        _run_study(name, rows=rows, out=out, results=results, scale=scale)
-        return
+        return _run_study(name, rows=rows, out=out, results=results, scale=scale)
     table, stem = load_table(name), Path(name).stem
     if scale == "paper":
         table, stem = at_paper_scale(table), f"{stem}-paper"
@@ -55,9 +57,10 @@ def run_reproduce(
     write_json(results / f"{stem}.json", record)
     console.print(_shown(record))
     say(f"written: {results / stem}.json (all radii and intervals)")
+    return record
 
 
-def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, scale: str) -> None:
+def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, scale: str) -> dict[str, Any]:
     """Run the study, write ``results/NAME.json``, and print its sentences."""
     if rows is not None or scale != "reduced":
         raise InputError(f"'{name}' is a study, with neither rows nor scales; leave --rows and --scale out")
@@ -68,6 +71,7 @@ def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, s
     for sentence in record["summary"]:
         say(sentence)
     say(f"written: {results / name}.json")
+    return record
 
 
 def _shown(record: dict[str, Any]) -> Shown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +32,23 @@ def run_train(
     dry_run: bool = False,
     minutes: float | None = None,
     sigma: float | None = None,
-) -> Path:
-    """Train and say where the run is; with ``minutes``, ``recipe`` names data for the recommended recipe."""
+) -> dict[str, Any]:
+    """Train and say where the run is; with ``minutes``, ``recipe`` names data for the recommended recipe.
+
+    Returns the run's folder and the last line of its metrics, or what it would cost.
+    """
     config = _config(recipe, parse_overrides(overrides), minutes=minutes, sigma=sigma, out=out, resume=resume)
+    out = out or Path("runs") / default_name(config)
     if dry_run:
         cost = estimate_training(config)
         say(
             f"would take {cost.updates:,} updates, about {cost.passes:,} forward+backward passes, "
             f"{cost.minutes:.1f} minutes here"
         )
-    out = out or Path("runs") / default_name(config)
-    if not dry_run:
-        with distributed.process_group():
-            train_with_progress(config, out, resume=resume, overwrite=overwrite)
-    return out
+        return {"run": out, **asdict(cost), "minutes": cost.minutes}
+    with distributed.process_group():
+        train_with_progress(config, out, resume=resume, overwrite=overwrite)
+        return {"run": out, **(_last_metrics(out) if distributed.rank() == 0 else {})}
 
 
 def _config(
@@ -81,12 +85,17 @@ def train_with_progress(
         speed = state.images / max(state.seconds, 1e-9)
         spent = f"{state.epoch} epochs, {state.updates} updates, {state.seconds:.0f} s"
         say(f"{out}: {spent}, {speed:.0f} images/s")
-        last = json.loads(RunDir(out).metrics_file.read_text().splitlines()[-1])
+        last = _last_metrics(out)
         if "reconstruction_error" in last:
             loss = last["reconstruction_error"]
             say(f"the embedding loses {loss:.2g} (mean squared error per coordinate)")
         _say_what_next(config, out, last)
     return state
+
+
+def _last_metrics(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(RunDir(out).metrics_file.read_text().splitlines()[-1])
+    return found
 
 
 def _say_what_next(config: Config, out: Path, last: Mapping[str, Any]) -> None:

@@ -16,42 +16,50 @@ from wassermix.evidence import check_bundle, is_bundle
 __all__ = ["run_verify"]
 
 
-def run_verify(what: Path, options: Mapping[str, Any], *, replay: int = 0) -> bool:
-    """Print one line per file, and one for each certificate that does not hold.
+Record = dict[str, Any]
+
+
+def run_verify(what: Path, options: Mapping[str, Any], *, replay: int = 0) -> Record:
+    """Print one line per file, and one for each certificate that does not hold; the same as a record.
 
     With ``replay`` the noise of so many random images is drawn again; ``options`` name the model and the
     data (:class:`~wassermix.cli.common.TargetOptions`), by default the run's own.
     """
     if replay < 0:
         raise InputError(f"--replay is {replay}; expected a number of images, such as 20")
-    holds = _bundle_holds(what)
+    bundle = _bundle(what) if is_bundle(what) else None
     files = find_certifications(what / "run" if is_bundle(what) else what)
+    found = []
     for path in files:
         try:
-            holds = _verified(path, options, replay=replay) and holds
+            found.append(_verified(path, options, replay=replay))
         except InputError as error:
             if len(files) == 1:
                 raise
             say(f"{path}: cannot be verified: {error}")
-            holds = False
-    return holds
+            found.append({"file": path, "holds": False, "error": str(error)})
+    holds = all(one["holds"] for one in (*found, *([] if bundle is None else [bundle])))
+    return {"holds": holds, **({} if bundle is None else {"bundle": bundle}), "files": found}
 
 
-def _bundle_holds(what: Path) -> bool:
-    """Whether every file of a bundle is what its manifest says; True for what is no bundle."""
-    if not is_bundle(what):
-        return True
+def _bundle(what: Path) -> Record:
+    """Whether every file of a bundle is what its manifest says."""
     checked = check_bundle(what)
     say(f"{what}: {checked.files} files, {'all as they were' if checked.holds else 'NOT as they were'}")
     for problem in checked.problems:
         say(f"  {problem}")
-    return checked.holds
+    return {"folder": what, "files": checked.files, "holds": checked.holds, "problems": checked.problems}
 
 
-def _verified(path: Path, options: Mapping[str, Any], *, replay: int) -> bool:
+def _verified(path: Path, options: Mapping[str, Any], *, replay: int) -> Record:
     result = verify_file(path, trust=bool(options.get("trust")))
     _say_result(result)
-    return (_replayed(path, options, images=replay) if replay else True) and result.holds
+    found = {"file": path, "holds": result.holds, "certificates": result.certificates}
+    found["failures"] = _problems(result.failures)
+    if replay:
+        found["replay"] = again = _replayed(path, options, images=replay)
+        found["holds"] = again["holds"] and result.holds
+    return found
 
 
 def _say_result(result: Verification) -> None:
@@ -60,7 +68,7 @@ def _say_result(result: Verification) -> None:
     _list(result.failures)
 
 
-def _replayed(path: Path, options: Mapping[str, Any], *, images: int) -> bool:
+def _replayed(path: Path, options: Mapping[str, Any], *, images: int) -> Record:
     """Draw some images again with the model and the data that the options or the run name."""
     found = read_verifiable(path, trust=bool(options.get("trust")))
     settings = found.settings
@@ -72,7 +80,18 @@ def _replayed(path: Path, options: Mapping[str, Any], *, images: int) -> bool:
     say(f"{path}: {result.statement}")
     _list(result.failures)
     _list(result.ties, note="tie: ")
-    return result.holds
+    return {
+        "holds": result.holds,
+        "statement": result.statement,
+        "images": result.replayed,
+        "failures": _problems(result.failures),
+        "ties": _problems(result.ties),
+    }
+
+
+def _problems(problems: tuple[tuple[int, str], ...]) -> list[Record]:
+    """As a record: the image's index, or null for the file as a whole, and what is wrong."""
+    return [{"image": None if index < 0 else index, "problem": what} for index, what in problems]
 
 
 def _list(problems: tuple[tuple[int, str], ...], *, note: str = "") -> None:

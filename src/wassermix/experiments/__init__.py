@@ -1,11 +1,16 @@
 """Experiments: tables as data with the runner that fills them, studies, and the pages made from both."""
 
-from wassermix.experiments.gather import gather
-from wassermix.experiments.page import table_page
-from wassermix.experiments.runner import check_table, run_table
-from wassermix.experiments.scale import at_paper_scale
-from wassermix.experiments.studies import STUDIES, run_study, study_names
-from wassermix.experiments.table import Table, load_table, table_names
+from typing import TYPE_CHECKING
+
+from wassermix.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from wassermix.experiments.gather import gather
+    from wassermix.experiments.page import table_page
+    from wassermix.experiments.runner import check_table, run_table
+    from wassermix.experiments.scale import at_paper_scale
+    from wassermix.experiments.studies import STUDIES, run_study, study_names
+    from wassermix.experiments.table import Table, load_table, table_names
 
 __all__ = [
     "STUDIES",
@@ -20,3 +25,5 @@ __all__ = [
     "table_names",
     "table_page",
 ]
+
+__getattr__ = lazy_names(__name__)

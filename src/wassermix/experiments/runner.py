@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from wassermix.attacks import AttackSettings, make_attack, run_attack
@@ -15,6 +16,7 @@ from wassermix.core.errors import InputError
 from wassermix.core.job import Output
 from wassermix.core.lock import locked
 from wassermix.core.samples import evenly_spaced
+from wassermix.core.whole import Whole
 from wassermix.data import Dataset, Split
 from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.engine.build import check_parts
@@ -24,7 +26,7 @@ from wassermix.experiments.table import CertifyPlan, Table, row_folder
 __all__ = ["audit_name", "check_table", "run_folder", "run_table"]
 
 Tell = Callable[[str, float], None]
-"""Called as ``tell(what is being done, share of it that is done)``."""
+"""Called as ``tell(what is being done, share of the whole table that is done)``."""
 
 
 def run_folder(out: Path, row: str, seed: int) -> Path:
@@ -46,12 +48,13 @@ def run_table(
         raise InputError(f"row '{unknown[0]}' is not in the table; its rows are {', '.join(table.rows)}")
     check_table(table, chosen)
     jobs = [(row, seed) for row in chosen for seed in table.seeds_of(row)]
+    whole = Whole([part for row, seed in jobs for part in _parts(table, table.config(row, seed))])
     with ExitStack() as held:
         for row in dict.fromkeys(chosen):
             held.enter_context(locked(out / row_folder(row) / "reproduce.lock", f"row '{row}' in '{out}'"))
         for number, (row, seed) in enumerate(jobs, start=1):
             name = f"{number}/{len(jobs)} {row}, seed {seed}"
-            _run(table, table.config(row, seed), run_folder(out, row, seed), _told(tell, name))
+            _run(table, table.config(row, seed), run_folder(out, row, seed), _Told(tell, name, whole))
 
 
 def check_table(table: Table, rows: Sequence[str] | None = None) -> None:
@@ -81,22 +84,33 @@ def _check_judgement(table: Table, config: Config, data: Dataset) -> None:
     table.audit_settings(config)
 
 
-def _run(table: Table, config: Config, folder: Path, tell: Tell) -> None:
-    train(config, folder, resume=True, progress=lambda share, line: tell(f"training, {line}", share))
+def _parts(table: Table, config: Config) -> list[str]:
+    """What is done for one row at one seed, in the order of :func:`_run`."""
+    certified = [] if table.certify is None else ["certifying"]
+    audited = [] if table.audit_settings(config) is None else ["auditing"]
+    return ["training", *certified, *("attacking" for _ in table.attack_settings(config)), *audited]
+
+
+def _run(table: Table, config: Config, folder: Path, told: _Told) -> None:
+    with told.whole.part():
+        train(config, folder, resume=True, progress=lambda share, line: told(f"training, {line}", share))
     data = load_dataset(config)
     model = make_model(config, data)
     RunDir(folder).load_weights(model)
     split = _split(table, data)
     if table.certify is not None:
-        _certify(model.eval(), split, table.certify, config.sigma, folder=folder, tell=tell)
+        with told.whole.part():
+            _certify(model.eval(), split, table.certify, config.sigma, folder=folder, told=told)
     for settings in table.attack_settings(config):
-        _attack(model.eval(), split, settings, data=data, folder=folder, tell=tell)
+        with told.whole.part():
+            _attack(model.eval(), split, settings, data=data, folder=folder, told=told)
     if (audit := table.audit_settings(config)) is not None:
-        _audit(model.eval(), split, audit, folder=folder, tell=tell)
+        with told.whole.part():
+            _audit(model.eval(), split, audit, folder=folder, told=told)
 
 
 def _certify(
-    model: Classifier, split: Split, plan: CertifyPlan, sigma: float, *, folder: Path, tell: Tell
+    model: Classifier, split: Split, plan: CertifyPlan, sigma: float, *, folder: Path, told: _Told
 ) -> None:
     certify_to_files(
         model,
@@ -104,12 +118,12 @@ def _certify(
         evenly_spaced(len(split), plan.images),
         settings=plan.settings(sigma),
         output=Output(folder / "certify", resume=True),
-        progress=lambda done, total: tell("certifying", done / total),
+        progress=lambda done, total: told("certifying", done / total),
     )
 
 
 def _attack(
-    model: Classifier, split: Split, settings: AttackSettings, *, data: Dataset, folder: Path, tell: Tell
+    model: Classifier, split: Split, settings: AttackSettings, *, data: Dataset, folder: Path, told: _Told
 ) -> None:
     run_attack(
         model,
@@ -118,7 +132,7 @@ def _attack(
         output=Output(folder / "attack", resume=True),
         train=data.train,
         bounds=(0.0, 1.0) if data.kind == "image" else None,
-        progress=lambda done, total: tell("attacking", done / total),
+        progress=lambda done, total: told("attacking", done / total),
     )
 
 
@@ -129,13 +143,13 @@ def audit_name(settings: AuditSettings) -> str:
     return f"pairs-p{settings.points}-c{settings.per_class}{pairing}{noise}"
 
 
-def _audit(model: Classifier, split: Split, settings: AuditSettings, *, folder: Path, tell: Tell) -> None:
+def _audit(model: Classifier, split: Split, settings: AuditSettings, *, folder: Path, told: _Told) -> None:
     run_audit(
         model,
         split,
         settings,
         output=Output(folder / "audit", audit_name(settings), resume=True),
-        progress=lambda done, total: tell("auditing", done / total),
+        progress=lambda done, total: told("auditing", done / total),
     )
 
 
@@ -149,7 +163,15 @@ def _split(table: Table, data: Dataset) -> Split:
     return data.holdout
 
 
-def _told(tell: Tell | None, name: str) -> Tell:
-    return (
-        (lambda what, share: None) if tell is None else (lambda what, share: tell(f"{name}: {what}", share))
-    )
+@dataclass(frozen=True)
+class _Told:
+    """What one run tells: its name before what is being done, and how far the whole table is."""
+
+    tell: Tell | None
+    name: str
+    whole: Whole
+
+    def __call__(self, what: str, share: float) -> None:
+        done = self.whole.at(share)
+        if self.tell is not None:
+            self.tell(f"{self.name}: {what}", done)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wassermix.report.page import ReportSummary, report, write_report
     from wassermix.report.reading import load_run, load_runs
     from wassermix.report.records import Attacked, Audited, CertifiedSet, PairCurve, RunRecord
-    from wassermix.report.summary import summary_rows, summary_table
+    from wassermix.report.summary import summary_record, summary_rows, summary_table
 
 __all__ = [
     "Attacked",
@@ -37,6 +37,7 @@ __all__ = [
     "pair_matrix",
     "predicted_shares",
     "report",
+    "summary_record",
     "summary_rows",
     "summary_table",
     "training_curves",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -23,7 +24,7 @@ from wassermix.report.records import CertifiedSet, RunRecord
 from wassermix.report.verdict import audit_groups, variation
 from wassermix.report.wording import interval, p_value, percent, points, settings
 
-__all__ = ["summary_rows", "summary_table"]
+__all__ = ["summary_record", "summary_rows", "summary_table"]
 
 SHOWN_LEVELS = (0.5, 0.9, 0.99)
 """Of the distribution of p_A a terminal shows these; the page shows more."""
@@ -48,9 +49,33 @@ def summary_rows(runs: Sequence[Path]) -> list[list[str]]:
     records = load_runs([Path(run) for run in runs])
     tests = comparisons(records) if len(records) == 2 else []
     head = ["measure", *(run.name for run in records), *(["difference (exact p)"] if tests else [])]
-    rows = [*_setting_rows(records), *_attack_rows(records), *_certified_rows(records)]
-    rows += _audit_rows(records)
-    return [head, *([*row.cells, *([_difference(row, tests)] if tests else [])] for row in rows)]
+    return [head, *([*row.cells, *([_difference(row, tests)] if tests else [])] for row in _rows(records))]
+
+
+def summary_record(runs: Sequence[Path]) -> list[dict[str, Any]]:
+    """The measured rows as plain values, for programs.
+
+    Each has ``measure``, ``protocol`` and ``runs``: for each run by name a number, or a share as a dictionary
+    with ``accuracy``, ``low`` and ``high``, or None. Of two runs a row may have their paired
+    ``difference`` (the second minus the first, as a share) and its exact ``p_value``.
+    """
+    records = load_runs([Path(run) for run in runs])
+    tests = comparisons(records) if len(records) == 2 else []
+    measured = [row for row in _rows(records) if row.values]
+    return [_row_record(row, [run.name for run in records], tests) for row in measured]
+
+
+def _row_record(row: Row, names: Sequence[str], tests: Sequence[Comparison]) -> dict[str, Any]:
+    values = [asdict(value) if isinstance(value, Share) else value for value in row.values]
+    found: dict[str, Any] = {
+        "measure": row.measure,
+        "protocol": row.protocol,
+        "runs": dict(zip(names, values)),
+    }
+    test = _test(row, tests)
+    if test is not None:
+        found |= {"difference": test.gain, "p_value": test.result.p_value}
+    return found
 
 
 @dataclass(frozen=True)
@@ -60,6 +85,23 @@ class Row:
     cells: list[str]
     measure: str = ""
     protocol: str = ""
+    values: tuple[Share | float | None, ...] = ()
+    """The numbers behind the cells; empty for a line of settings or a heading."""
+
+
+def _rows(runs: Sequence[RunRecord]) -> list[Row]:
+    return [*_setting_rows(runs), *_attack_rows(runs), *_certified_rows(runs), *_audit_rows(runs)]
+
+
+def _share_row(title: str, shares: Sequence[Share | None], *, measure: str, protocol: str = "") -> Row:
+    return Row([title, *map(_cell, shares)], measure, protocol, tuple(shares))
+
+
+def _number_row(
+    title: str, numbers: Sequence[float | None], *, measure: str, protocol: str = "", form: str = ".2f"
+) -> Row:
+    cells = ["–" if number is None else f"{number:{form}}" for number in numbers]
+    return Row([title, *cells], measure, protocol, tuple(numbers))
 
 
 def _setting_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
@@ -69,11 +111,11 @@ def _setting_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
 
 def _attack_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
     if any(run.attacked for run in runs):
-        yield Row(["clean accuracy", *(_cell(run.clean) for run in runs)], "clean accuracy")
+        yield _share_row("clean accuracy", [run.clean for run in runs], measure="clean accuracy")
     for group in attack_groups(runs).values():
         found = {run.name: attack.robust for run, attack in group}
         name = f"accuracy under {group[0][1].title}"
-        yield Row([name, *(_cell(found.get(run.name)) for run in runs)], name)
+        yield _share_row(name, [found.get(run.name) for run in runs], measure=name)
 
 
 def _certified_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
@@ -82,31 +124,34 @@ def _certified_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
         protocol = protocol_name(group[0][1])
         yield Row([f"certified ({protocol})", *("" for _ in runs)])
         for radius in sorted({radius for item in tables.values() for radius in item.radii}):
-            cells = [tables[run.name].table.get(radius) if run.name in tables else None for run in runs]
-            yield Row(
-                [f"  at radius {radius:g}", *map(_cell, cells)], f"certified at radius {radius:g}", protocol
-            )
+            shares = [tables[run.name].table.get(radius) if run.name in tables else None for run in runs]
+            measure = f"certified at radius {radius:g}"
+            yield _share_row(f"  at radius {radius:g}", shares, measure=measure, protocol=protocol)
         acr = [tables[run.name].acr if run.name in tables else None for run in runs]
         if any(value is not None for value in acr):
-            yield Row(
-                ["  average radius (ACR)", *("–" if value is None else f"{value:.3f}" for value in acr)]
-            )
-        yield from _sureness_rows(runs, tables)
+            title = "average radius (ACR)"
+            yield _number_row(f"  {title}", acr, measure=title, protocol=protocol, form=".3f")
+        yield from _sureness_rows(runs, tables, protocol=protocol)
 
 
 def _audit_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
     for group in audit_groups(runs):
-        cells = [f"{variation(group[run.name]):.2f}" if run.name in group else "–" for run in runs]
-        yield Row(["total variation between classes", *cells])
+        found = [variation(group[run.name]) if run.name in group else None for run in runs]
+        title = "total variation between classes"
+        yield _number_row(title, found, measure=title)
 
 
-def _sureness_rows(runs: Sequence[RunRecord], tables: Mapping[str, CertifiedSet]) -> Iterator[Row]:
+def _sureness_rows(
+    runs: Sequence[RunRecord], tables: Mapping[str, CertifiedSet], *, protocol: str
+) -> Iterator[Row]:
     """The distribution of p_A at a few levels: the small radius and the large one side by side."""
     found = {p for item in tables.values() for p in item.sureness}
     for p in SHOWN_LEVELS:
-        cells = [tables[run.name].sureness.get(p) if run.name in tables else None for run in runs]
+        shares = [tables[run.name].sureness.get(p) if run.name in tables else None for run in runs]
         if p in found:
-            yield Row([f"  p_A at least {p:g}", *map(_cell, cells)])
+            yield _share_row(
+                f"  p_A at least {p:g}", shares, measure=f"p_A at least {p:g}", protocol=protocol
+            )
 
 
 def _cell(share: Share | None) -> str:
@@ -114,7 +159,11 @@ def _cell(share: Share | None) -> str:
 
 
 def _difference(row: Row, tests: Sequence[Comparison]) -> str:
-    for test in tests:
-        if (test.measure, test.protocol) == (row.measure, row.protocol):
-            return f"{points(test.gain)} ({p_value(test.result.p_value)})"
-    return ""
+    test = _test(row, tests)
+    return "" if test is None else f"{points(test.gain)} ({p_value(test.result.p_value)})"
+
+
+def _test(row: Row, tests: Sequence[Comparison]) -> Comparison | None:
+    """The paired test of a row, where there is one."""
+    mine = (row.measure, row.protocol)
+    return next((test for test in tests if (test.measure, test.protocol) == mine), None)
