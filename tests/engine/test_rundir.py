@@ -54,14 +54,16 @@ def test_equal_trainings_write_equal_files(tmp_path: Path, trained: Path) -> Non
 
 
 def test_overwriting_removes_what_runs_write_and_nothing_else(trained: Path) -> None:
-    (trained / "certify").mkdir()
-    for name in ("certify/a.tsv", "certify/a.json", "certify/notes.txt", "mine.csv"):
+    (trained / "certify" / "b.shards").mkdir(parents=True)
+    removed = ("certify/a.tsv", "certify/a.json", "certify/b.shards/1-of-2.tsv")
+    for name in (*removed, "certify/notes.txt", "mine.csv"):
         (trained / name).write_text("x")
     train(config(seed=1), trained, overwrite=True)
     left = {str(path.relative_to(trained)) for path in trained.rglob("*") if path.is_file()}
     assert left == {
         "certify/notes.txt", "mine.csv", "config.yaml", "model.safetensors", "state.pt", "metrics.jsonl",
     }  # fmt: skip
+    assert not (trained / "certify" / "b.shards").exists()
 
 
 @pytest.mark.parametrize("content", ["theme: dark\n", "[1, 2]\n"])

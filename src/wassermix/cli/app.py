@@ -164,7 +164,9 @@ def attack(run: Run, *, attack_settings: Given, target_options: Given, job_optio
 @answering
 @command_with(TargetOptions)
 def verify(
-    what: Annotated[Path, typer.Argument(help="a run directory, or one certify TSV file")],
+    what: Annotated[
+        Path, typer.Argument(help="a run directory, a certify TSV file, or a bundle (folder or .zip)")
+    ],
     replay: Annotated[
         int, typer.Option(help="draw the noise of so many random images again, with model and data")
     ] = 0,
@@ -257,11 +259,12 @@ def evidence(
     out: Annotated[Path, typer.Option(help="the folder or .zip file to write")] = Path("evidence"),
     split: SplitName = "test",
     trust: Annotated[bool, typer.Option("--trust", help="import what the run's config names")] = False,
+    samples: Annotated[bool, typer.Option(help="put the judged samples into it, for a replay")] = True,
 ) -> Answer:
     """A bundle that another person can check: model, results, judged samples, page and a manifest."""
     from wassermix.cli.evidence import run_evidence
 
-    return Answer(run_evidence(run, out, split=split, trust=trust))
+    return Answer(run_evidence(run, out, split=split, trust=trust, samples=samples))
 
 
 @app.command()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wassermix.certify import Verification, find_certifications, read_verifiable, replay_images, verify_file
+from wassermix.cli.bundle import from_bundle, unpacked
 from wassermix.cli.certify import in_precision
 from wassermix.cli.console import say
 from wassermix.cli.target import load_target
@@ -27,6 +28,11 @@ def run_verify(what: Path, options: Mapping[str, Any], *, replay: int = 0) -> Re
     """
     if replay < 0:
         raise InputError(f"--replay is {replay}; expected a number of images, such as 20")
+    with unpacked(what) as folder:
+        return _all_verified(folder, options, replay=replay)
+
+
+def _all_verified(what: Path, options: Mapping[str, Any], *, replay: int) -> Record:
     bundle = _bundle(what) if is_bundle(what) else None
     files = find_certifications(what / "run" if is_bundle(what) else what)
     found = []
@@ -73,10 +79,14 @@ def _replayed(path: Path, options: Mapping[str, Any], *, images: int) -> Record:
     found = read_verifiable(path, trust=bool(options.get("trust")))
     settings = found.settings
     assert settings is not None, "a verifiable file has its parameters"
+    run, last = path.parent.parent, path.stem.endswith("-last")
     given = {**options, "split": found.about.get("split", options.get("split", "test"))}
-    target = load_target(path.parent.parent, **given, last=path.stem.endswith("-last"))
-    model = in_precision(target.model, settings.precision)
-    result = replay_images(model, target.split, found, images=images)
+    if is_bundle(run.parent) and options.get("model") is None:
+        model, samples = from_bundle(run.parent, given, last=last)
+    else:
+        target = load_target(run, **given, last=last)
+        model, samples = target.model, target.split
+    result = replay_images(in_precision(model, settings.precision), samples, found, images=images)
     say(f"{path}: {result.statement}")
     _list(result.failures)
     _list(result.ties, note="tie: ")

@@ -23,7 +23,8 @@ from wassermix.models import MODELS, build_model
 
 Progress = Callable[[int, int], None]
 
-__all__ = ["Parts", "build_parts", "check_parts", "device_of", "load_dataset", "make_model"]
+__all__ = ["Inputs", "Parts", "build_parts", "check_parts", "device_of", "inputs_of", "load_dataset"]
+__all__ += ["make_model", "model_for"]
 
 
 @dataclass
@@ -84,20 +85,40 @@ def load_dataset(config: Config, progress: Progress | None = None) -> Dataset:
 
 def make_model(config: Config, data: Dataset) -> nn.Module:
     """A fresh model; its random start depends on the seed alone and leaves the global stream untouched."""
-    mean, std = data.statistics()
-    model = build_model(
-        config.model["name"],
-        shape=data.shape,
-        num_classes=data.num_classes,
-        mean=mean,
-        std=std,
-        seed=config.seed,
-        **_options(config.model),
-    )
-    model = in_fast_layout(model).to(device_of(config))
+    model = model_for(config, inputs_of(data))
     if config.model["name"] not in MODELS.shipped:
         _try_out(config.model["name"], model, data)
     return model
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a model must know of its data: the shape of a sample, the classes, and how to normalise."""
+
+    shape: tuple[int, ...]
+    num_classes: int
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+
+def inputs_of(data: Dataset) -> Inputs:
+    """What a model must know of these data."""
+    mean, std = data.statistics()
+    return Inputs(data.shape, data.num_classes, tuple(mean), tuple(std))
+
+
+def model_for(config: Config, inputs: Inputs) -> nn.Module:
+    """A fresh model as :func:`make_model` gives it, from what is known of the data without having them."""
+    model = build_model(
+        config.model["name"],
+        shape=inputs.shape,
+        num_classes=inputs.num_classes,
+        mean=inputs.mean,
+        std=inputs.std,
+        seed=config.seed,
+        **_options(config.model),
+    )
+    return in_fast_layout(model).to(device_of(config))
 
 
 @torch.no_grad()

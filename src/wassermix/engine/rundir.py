@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from torch import nn
 import wassermix
 from wassermix.core.errors import InputError
 from wassermix.core.files import write_beside, write_text
-from wassermix.core.job import remove_leftovers
+from wassermix.core.job import SHARDS, remove_leftovers
 from wassermix.core.lock import locked
 from wassermix.core.tensors import write_tensors
 from wassermix.core.yaml_file import read_mapping
@@ -35,6 +35,8 @@ EVALUATIONS = {
     "tensorboard": ("events.out.tfevents.*",),
 }
 """Folders beside a run's own files, and what the package writes there."""
+SHARDED = ("*.json", "*.tsv", "*.running", "*.lock", "*.part*")
+"""What is written for the parts of a certification, in a folder for all of them."""
 MARKS = {"data", "model", "method", "seed"}
 """Keys by which a config.yaml shows itself as a run's."""
 STATE = {"progress", "model", "optimizer", "config"}
@@ -140,14 +142,10 @@ class RunDir:
         """Remove what an earlier training left: its evaluations speak of weights that will be gone."""
         for file in (*self._own_files, self.config_file):
             file.unlink(missing_ok=True)
+        for folder in self.path.glob(f"certify/*{SHARDS}"):
+            _empty(folder, SHARDED)
         for name, patterns in EVALUATIONS.items():
-            folder = self.path / name
-            if folder.is_symlink() or not folder.is_dir():
-                continue
-            for file in [file for pattern in patterns for file in folder.glob(pattern)]:
-                file.unlink(missing_ok=True)
-            if not any(folder.iterdir()):
-                folder.rmdir()
+            _empty(self.path / name, patterns)
 
     def _require_same(self, config: Config) -> None:
         stored, new = self.stored(), config.model_dump(mode="json")
@@ -257,6 +255,16 @@ def _as_trained(raw: dict[str, Any]) -> dict[str, Any]:
     if isinstance(data, dict) and "name" in data:
         raw["data"] = {**own_units(data["name"]), **data}
     return raw
+
+
+def _empty(folder: Path, patterns: Iterable[str]) -> None:
+    """Remove the files of these patterns, and the folder if nothing else is in it."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    for file in [file for pattern in patterns for file in folder.glob(pattern)]:
+        file.unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _mismatch(expected: dict[str, torch.Tensor], got: dict[str, torch.Tensor]) -> str:

@@ -12,11 +12,11 @@ from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.data import Dataset, Split, load_data
 from wassermix.data.load import own_units
-from wassermix.engine.build import load_dataset, make_model
+from wassermix.engine.build import Inputs, load_dataset, make_model, model_for
 from wassermix.engine.rundir import RunDir
 from wassermix.models.normalize import Normalize
 
-__all__ = ["Target", "foreign_target", "run_target"]
+__all__ = ["Target", "find_split", "foreign_target", "run_model", "run_target"]
 
 Progress = Callable[[int, int], None]
 
@@ -70,20 +70,32 @@ def run_target(
     split: str = "test",
     last: bool = False,
     trust: bool = False,
+    data_name: str | None = None,
     downloading: Progress | None = None,
 ) -> Target:
     """A run's own model and data.
 
     ``last`` takes the weights of the last update where a run averages them; ``trust`` as in
-    :meth:`RunDir.config`; ``downloading`` follows a download where one is needed.
+    :meth:`RunDir.config`; ``data_name`` is where the run's data are found here, if not under the name that
+    its config has; ``downloading`` follows a download where one is needed.
     """
     directory = RunDir(run)
     config = directory.config(trust=trust)
+    if data_name is not None:
+        config = config.model_copy(update={"data": {**config.data, "name": data_name}})
     data = load_dataset(config, downloading)
     model = make_model(config, data)
     directory.load_weights(model, last=last)
     share = directory.trained_share()
     return Target(run, model.eval(), data, find_split(data, split), split, config.sigma, share)
+
+
+def run_model(run: Path, inputs: Inputs, *, last: bool = False, trust: bool = False) -> nn.Module:
+    """A run's own model, for samples of which no more than ``inputs`` is known; the rest as above."""
+    directory = RunDir(run)
+    model = model_for(directory.config(trust=trust), inputs)
+    directory.load_weights(model, last=last)
+    return model.eval()
 
 
 def foreign_target(

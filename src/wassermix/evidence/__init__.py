@@ -8,9 +8,17 @@ from wassermix.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from wassermix.evidence.bundle import write_evidence
-    from wassermix.evidence.check import BundleCheck, check_bundle, is_bundle
-    from wassermix.evidence.samples import SampleFile
+    from wassermix.evidence.check import BundleCheck, check_bundle, is_bundle, read_manifest
+    from wassermix.evidence.samples import SAMPLES, SampleFile
 
-__all__ = ["BundleCheck", "SampleFile", "check_bundle", "is_bundle", "write_evidence"]
+__all__ = [
+    "SAMPLES",
+    "BundleCheck",
+    "SampleFile",
+    "check_bundle",
+    "is_bundle",
+    "read_manifest",
+    "write_evidence",
+]
 
 __getattr__ = lazy_names(__name__)

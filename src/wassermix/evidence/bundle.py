@@ -15,13 +15,16 @@ from wassermix.core.fingerprint import samples_fingerprint
 from wassermix.core.job import SHARDS
 from wassermix.core.samples import LabelledSamples
 from wassermix.evidence.manifest import MANIFEST, manifest_of
-from wassermix.evidence.samples import write_samples
+from wassermix.evidence.samples import SAMPLES, write_samples
 from wassermix.evidence.schemas import write_schemas
 from wassermix.evidence.words import model_card, summary_page
 
 __all__ = ["write_evidence"]
 
-KEPT = ("config.yaml", "model.safetensors", "metrics.jsonl", "certify", "attack", "audit", "drift")
+KEPT = (
+    "config.yaml", "model.safetensors", "last.safetensors", "metrics.jsonl",
+    "certify", "attack", "audit", "drift",
+)  # fmt: skip
 """What of a run directory goes into a bundle; the state of the optimiser does not."""
 
 
@@ -32,18 +35,21 @@ def write_evidence(
     samples: LabelledSamples,
     about: Mapping[str, Any],
     page: Callable[[Path, Path], object],
+    keep_samples: bool = True,
 ) -> Path:
     """Write the bundle of ``run`` into the new folder ``out``, or into ``out`` as a ``.zip``.
 
-    ``samples`` are those that were judged, ``about`` says which (data, split, model's fingerprint), and
-    ``page(run folder, file)`` writes the report. Returns what was written.
+    ``samples`` are those that were judged, ``about`` says which (data, split, model's fingerprint, and what
+    the model must know of them: ``inputs``), and ``page(run folder, file)`` writes the report. Data that may
+    not be handed on stay out with ``keep_samples=False``; a replay then needs the data set. Returns what was
+    written.
     """
     if out.exists():
         raise InputError(f"'{out}' exists; evidence is never written over: choose another --out")
     folder = out.with_suffix("") if out.suffix == ".zip" else out
     beside = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(beside, ignore_errors=True)
-    _fill(run, beside, samples=samples, about=about, page=page)
+    _fill(run, beside, samples=samples, about=about, page=page, keep_samples=keep_samples)
     if out.suffix != ".zip":
         beside.rename(out)
         return out
@@ -59,6 +65,7 @@ def _fill(
     samples: LabelledSamples,
     about: Mapping[str, Any],
     page: Callable[[Path, Path], object],
+    keep_samples: bool,
 ) -> None:
     copied = folder / "run"
     copied.mkdir(parents=True)
@@ -66,13 +73,17 @@ def _fill(
         _copy(run / name, copied / name)
     certified = {path.stem: Certificates.read(path) for path in _finished(copied / "certify", ".tsv")}
     attacked = [AttackResult.read(path) for path in _finished(copied / "attack", ".json")]
-    judged = [*(one.index for one in certified.values()), *(one.index for one in attacked)]
+    told = [*((one.about, one.index) for one in certified.values())]
+    told += [(one.parameters, one.index) for one in attacked]
+    judged = [index for said, index in told if said.get("split", about.get("split")) == about.get("split")]
     indices = sorted({int(number) for index in judged for number in index})
     if not indices:
         raise InputError(
-            f"'{run}' has neither certificates nor attacks; `wassermix certify {run}` makes some"
+            f"'{run}' has neither certificates nor attacks of the split '{about.get('split')}'; `wassermix "
+            f"certify {run}` makes some"
         )
-    write_samples(folder / "samples.npz", samples, indices)
+    if keep_samples:
+        write_samples(folder / SAMPLES, samples, indices)
     known = {**about, "samples": samples_fingerprint(samples, indices)}
     write_text(folder / "SUMMARY.md", summary_page(run.name, known, certified, attacked))
     write_text(folder / "README.md", model_card(run.name, known, certified, attacked))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from wassermix.core.errors import InputError
 from wassermix.core.files import read_json
 from wassermix.evidence.manifest import FORMAT, MANIFEST, hashes_of
 
-__all__ = ["BundleCheck", "check_bundle", "is_bundle"]
+__all__ = ["BundleCheck", "check_bundle", "is_bundle", "read_manifest"]
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,17 @@ def is_bundle(path: Path) -> bool:
     return (path / MANIFEST).is_file()
 
 
-def check_bundle(folder: Path) -> BundleCheck:
-    """Hash every file again and compare with the manifest."""
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What a bundle's manifest says."""
     manifest = read_json(folder / MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(f"'{folder / MANIFEST}' is no manifest of the format {FORMAT}")
+    return manifest
+
+
+def check_bundle(folder: Path) -> BundleCheck:
+    """Hash every file again and compare with the manifest."""
+    manifest = read_manifest(folder)
     said, found = manifest.get("files"), hashes_of(folder)
     if not isinstance(said, dict):
         raise InputError(f"'{folder / MANIFEST}' lists no files; it is damaged")

@@ -12,7 +12,10 @@ from torch import Tensor
 from wassermix.core.errors import InputError
 from wassermix.core.samples import LabelledSamples
 
-__all__ = ["SampleFile", "write_samples"]
+__all__ = ["SAMPLES", "SampleFile", "write_samples"]
+
+SAMPLES = "samples.npz"
+"""Their place in a bundle."""
 
 
 def write_samples(path: Path, samples: LabelledSamples, indices: Sequence[int]) -> None:

@@ -69,6 +69,16 @@ class Flags:
 
 
 @dataclass(frozen=True)
+class ModelInputs:
+    """The shape of a sample, the number of classes, and the normalisation of the first layer."""
+
+    shape: list[int]
+    num_classes: int
+    mean: list[float]
+    std: list[float]
+
+
+@dataclass(frozen=True)
 class FileMark:
     """What a file was when the bundle was made."""
 
@@ -207,6 +217,7 @@ MANIFEST = FileShape(
         "dependencies": (dict[str, str | None], "versions"),
         "model": (str | None, "fingerprint of the weights"),
         "samples": (str, "fingerprint of the judged samples"),
+        "inputs": (ModelInputs, "what the model must know of its data"),
         "files": (dict[str, FileMark], "path below the bundle -> what the file was"),
     },
     optional=("note", "model_file"),

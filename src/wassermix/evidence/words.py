@@ -40,7 +40,8 @@ def summary_page(
     lines += ["", NOT_CLAIMED, "## How to check it", ""]
     lines += [
         "`wassermix verify THIS_FOLDER` recomputes every certificate from its counts and every file's hash;",
-        "with the data set at hand, `--replay 20` also draws the noise of twenty images again.",
+        "`--replay 20` also draws the noise of twenty images again and compares count for count, with the",
+        "samples in `samples.npz`, or where that was left out with the data set (`--data`).",
         "",
     ]
     return "\n".join(lines)

@@ -1,0 +1,87 @@
+"""A bundle is drawn again where neither the run nor its data set exist."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file, save_file
+
+from cli.words import run
+from wassermix.evidence.manifest import hashes_of
+
+
+@pytest.fixture(scope="module")
+def handed_over(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Bundles with and without samples; the run is gone, and its data lie where nobody looks for them."""
+    work = tmp_path_factory.mktemp("work")
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 3
+    x = (np.array([5.0, 1.0, 0.2]) * (3 * np.eye(3)[y] + rng.normal(size=(240, 3)))).astype(np.float32)
+    np.savez(work / "d.npz", x_train=x[:120], y_train=y[:120], x_test=x[120:], y_test=y[120:])
+    with pytest.MonkeyPatch.context() as patch:
+        words = (f"data={work / 'd.npz'}", "model=mlp", "updates=20", "data.holdout=0.2")
+        assert run(patch, "train", "vectors", *words, "--out", work / "run") == 0
+        certify = ("certify", work / "run", "--n", 300, "--images", 10, "--sigma", 0.5)
+        assert run(patch, *certify) == 0
+        assert run(patch, "evidence", work / "run", "--out", work / "whole") == 0
+        assert run(patch, "evidence", work / "run", "--out", work / "whole.zip") == 0
+        assert run(patch, "evidence", work / "run", "--out", work / "bare", "--no-samples") == 0
+        assert run(patch, *certify, "--split", "holdout", "--name", "held-out") == 0
+        assert run(patch, "evidence", work / "run", "--out", work / "two") == 0
+    shutil.rmtree(work / "run")
+    (work / "d.npz").rename(work / "moved.npz")
+    return work
+
+
+@pytest.mark.parametrize("name", ["whole", "whole.zip"])
+def test_a_bundle_is_drawn_again_with_its_own_samples(
+    name: str, handed_over: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "verify", handed_over / name, "--replay", 10) == 0
+    said = capsys.readouterr().out
+    assert "all as they were" in said
+    assert "10 of 10 images drawn again, count for count" in said
+
+
+def test_without_samples_the_data_set_is_asked_for_and_taken(
+    handed_over: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare = handed_over / "bare"
+    assert run(monkeypatch, "verify", bare) == 0
+    assert run(monkeypatch, "verify", bare, "--replay", 3) == 2
+    said = capsys.readouterr().err
+    assert "holds no samples" in said
+    assert "--data" in said
+    assert run(monkeypatch, "verify", bare, "--replay", 3, "--data", handed_over / "moved.npz") == 0
+
+
+def test_other_weights_are_found_though_all_hashes_fit(
+    handed_over: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forged = shutil.copytree(handed_over / "whole", tmp_path / "forged")
+    weights = load_file(forged / "run" / "model.safetensors")
+    name = next(key for key in weights if key.endswith("bias"))
+    save_file({**weights, name: weights[name] + 0.01}, forged / "run" / "model.safetensors")
+    manifest = json.loads((forged / "MANIFEST.json").read_text())
+    (forged / "MANIFEST.json").write_text(json.dumps({**manifest, "files": hashes_of(forged)}))
+    assert run(monkeypatch, "verify", forged) == 0
+    assert run(monkeypatch, "verify", forged, "--replay", 1) == 1
+    assert "other weights were certified" in capsys.readouterr().out
+
+
+def test_certificates_of_a_split_that_the_bundle_lacks_are_named(
+    handed_over: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "verify", handed_over / "two", "--replay", 2) == 1
+    said = capsys.readouterr().out
+    assert "cannot be verified: the certificates are of the split 'holdout'" in said
+    assert "2 of 10 images drawn again, count for count" in said
+
+
+def test_a_broken_archive_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "b.zip").write_text("no archive")
+    assert run(monkeypatch, "verify", tmp_path / "b.zip") == 2
