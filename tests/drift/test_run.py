@@ -48,7 +48,7 @@ def test_the_reference_is_run_through_the_model_once(tmp_path: Path) -> None:
 
 def test_a_check_is_kept_refused_and_resumed(tmp_path: Path) -> None:
     new = load_unlabelled(store(tmp_path / "new.npz", classes(100, seed=1)[0]), shape=(4,))
-    ask = {"owned": Output(tmp_path / "drift"), "settings": FAST, "asked": 20}
+    ask = {"output": Output(tmp_path / "drift"), "settings": FAST, "asked": 20}
     made = check_to_files(Corners(), known(), new, **ask)
     written = json.loads((tmp_path / "drift" / "new.json").read_text())
     assert written["estimate"]["estimate"] == made.estimate.estimate
@@ -56,11 +56,21 @@ def test_a_check_is_kept_refused_and_resumed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--resume"):
         check_to_files(Corners(), known(), new, **ask)
     again = check_to_files(
-        Corners(), known(), new, **{**ask, "owned": Output(tmp_path / "drift", resume=True)}
+        Corners(), known(), new, **{**ask, "output": Output(tmp_path / "drift", resume=True)}
     )
     assert again.record() == made.record()
     with pytest.raises(InputError, match="hold no labels"):
         check_to_files(Corners(), known(), new, score=True, **ask)
+
+
+def test_overwriting_leaves_no_questions_of_the_former_check(tmp_path: Path) -> None:
+    new = load_unlabelled(store(tmp_path / "x.npz", classes(80, seed=1)[0]), shape=(4,))
+    check_to_files(Corners(), known(), new, output=Output(tmp_path, "d"), settings=FAST, asked=5)
+    assert (tmp_path / "d.ask.csv").exists()
+    again = Output(tmp_path, "d", overwrite=True)
+    check_to_files(Corners(), known(), new, output=again, settings=FAST)
+    assert not (tmp_path / "d.ask.csv").exists()
+    assert (tmp_path / "d.json").exists()
 
 
 def stream_folder(folder: Path) -> Path:
@@ -75,7 +85,7 @@ def stream_folder(folder: Path) -> Path:
 def test_a_stream_raises_its_alarm_and_goes_on_after_a_kill(tmp_path: Path) -> None:
     sources = stream_sources(stream_folder(tmp_path / "stream"))
     whole = Output(tmp_path / "whole")
-    last = stream_to_files(Corners(), known(), sources, owned=whole, settings=FAST, watching=WATCH)
+    last = stream_to_files(Corners(), known(), sources, output=whole, settings=FAST, watching=WATCH)
     lines = (tmp_path / "whole" / "stream.jsonl").read_text().splitlines()
     assert last is not None
     assert last.alarm
@@ -91,20 +101,20 @@ def test_a_stream_raises_its_alarm_and_goes_on_after_a_kill(tmp_path: Path) -> N
     parts = Output(tmp_path / "parts")
     with pytest.raises(Killed):
         stream_to_files(
-            Corners(), known(), sources, owned=parts, settings=FAST, watching=WATCH, seen=stop
+            Corners(), known(), sources, output=parts, settings=FAST, watching=WATCH, seen=stop
         )  # fmt: skip
     with (tmp_path / "parts" / "stream.jsonl").open("a") as file:
         file.write('{"batch": 1, "sou')  # half a line, as a kill leaves it
     resumed = Output(tmp_path / "parts", resume=True)
-    stream_to_files(Corners(), known(), sources, owned=resumed, settings=FAST, watching=WATCH)
+    stream_to_files(Corners(), known(), sources, output=resumed, settings=FAST, watching=WATCH)
     assert (tmp_path / "parts" / "stream.jsonl").read_text().splitlines() == lines
 
 
 def test_files_that_come_later_are_taken_up(tmp_path: Path) -> None:
     sources = stream_sources(stream_folder(tmp_path / "stream"))
-    stream_to_files(Corners(), known(), sources[:2], owned=Output(tmp_path), settings=FAST, watching=WATCH)
+    stream_to_files(Corners(), known(), sources[:2], output=Output(tmp_path), settings=FAST, watching=WATCH)
     again = Output(tmp_path, resume=True)
-    last = stream_to_files(Corners(), known(), sources, owned=again, settings=FAST, watching=WATCH)
+    last = stream_to_files(Corners(), known(), sources, output=again, settings=FAST, watching=WATCH)
     assert last is not None
     assert (last.batch, last.alarm) == (11, True)
 
@@ -113,7 +123,7 @@ def test_a_loss_that_cannot_be_tolerated_is_a_sentence(tmp_path: Path) -> None:
     source = [store(tmp_path / "x.npz", classes(50, seed=1)[0])]
     with pytest.raises(InputError, match="smaller --alarm"):
         stream_to_files(
-            Corners(), known(), source, owned=Output(tmp_path / "o"), settings=FAST,
+            Corners(), known(), source, output=Output(tmp_path / "o"), settings=FAST,
             watching=StreamSettings(alarm=99.9),
         )  # fmt: skip
     with pytest.raises(InputError, match="does not exist"):

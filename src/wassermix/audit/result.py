@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -111,7 +112,7 @@ def _whole(pair: PairCurve, place: int) -> PairCurve:
 
 
 @dataclass(frozen=True, eq=False)
-class _Audit:
+class _Audit(ABC):
     """What curves and surfaces have in common: the parameters that made them, and their file."""
 
     @property
@@ -137,13 +138,13 @@ class _Audit:
             ) from error
 
     @classmethod
+    @abstractmethod
     def from_record(cls, record: Mapping[str, Any], path: Path | None = None) -> Self:
         """The audit that :meth:`record` gave; pictures are taken from beside ``path``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def record(self) -> dict[str, Any]:
         """What the JSON file holds."""
-        raise NotImplementedError
 
     def writers(self) -> dict[str, Callable[[Path], object]]:
         """How each of the audit's files is written, by suffix."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,7 +19,7 @@ __all__ = ["BatchMixing", "beta_share", "mix_labels", "pairing", "require_beta",
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchMixing:
+class BatchMixing(ABC):
     """An augmenter that mixes a batch with itself: as many samples come back as went in.
 
     Subclasses say how in :meth:`mixed`. ``beta`` is the parameter of the Beta law of the share;
@@ -40,11 +41,11 @@ class BatchMixing:
         """Mixed samples and soft labels, as many as came."""
         return self.mixed(x, soft_labels(y, self.num_classes, x.dtype), model, generator)
 
+    @abstractmethod
     def mixed(
         self, x: Tensor, y: Tensor, model: Classifier | None, generator: Generator | None
     ) -> tuple[Tensor, Tensor]:
         """The batch ``x (n, ...)`` with soft labels ``y (n, k)``, mixed."""
-        raise NotImplementedError
 
 
 def beta_share(beta: float, generator: Generator | None) -> float:

@@ -201,7 +201,7 @@ def drift(
     """How good is the model on data without labels? Exit code 3: the monitor's alarm has sounded."""
     from wassermix.cli.drift import run_drift
 
-    found = run_drift(run, new_data, drift_settings, stream=stream_settings, output=output_options)
+    found = run_drift(run, new_data, drift_settings, stream=stream_settings, files=output_options)
     return Answer({"run": run, **found}, code=ALARM if found["alarm"] else 0)
 
 

@@ -71,8 +71,8 @@ def run_demo(out: Path, *, overwrite: bool) -> None:
         with part_of(whole):
             audit_target(target, AUDIT, name=NAME, **kept)
         with part_of(whole):
-            new, output = {"data": str(changed), "score": True}, {"name": NAME, **kept}
-            run_drift(folder, new, {}, stream={}, output=output)
+            new, files = {"data": str(changed), "score": True}, {"name": NAME, **kept}
+            run_drift(folder, new, {}, stream={}, files=files)
     write_report(folders, out / "report.html")
     console.print(_table(folders))
     say(load_target(folders[0]).data.note)

@@ -29,21 +29,21 @@ Given = dict[str, Any]
 SHOWN_COLUMNS = 5
 
 
-def run_drift(run: Path, new_data: Given, settings: Given, *, stream: Given, output: Given) -> Given:
+def run_drift(run: Path, new_data: Given, settings: Given, *, stream: Given, files: Given) -> Given:
     """Check new data, or watch a stream of them; under ``alarm`` whether the monitor's has sounded."""
     new = NewData(**new_data)
     if new.model is not None and new.reference is None:
         raise InputError("--model needs --reference: labelled data that the model did not train on")
     wanted: Given = {"model": new.model, "weights": new.weights, "split": new.split, "trust": new.trust}
     target = load_target(run, data=new.reference, **wanted)
-    owned = Output(target.folder / "drift", **output)
+    output = Output(target.folder / "drift", **files)
     asked = settings_from(DriftSettings, settings, where="drift")
     if new.stream is None:
-        return {**_check(target, new, asked, owned=owned), "alarm": False}
-    return _watch(target, new, asked, settings_from(StreamSettings, stream, where="drift"), owned=owned)
+        return {**_check(target, new, asked, output=output), "alarm": False}
+    return _watch(target, new, asked, settings_from(StreamSettings, stream, where="drift"), output=output)
 
 
-def _check(target: Target, new: NewData, settings: DriftSettings, *, owned: Output) -> Given:
+def _check(target: Target, new: NewData, settings: DriftSettings, *, output: Output) -> Given:
     """Check new data, write ``RUN/drift/NAME.json`` and print what it says."""
     if new.data is None:
         raise InputError("drift needs --data NEW: the new samples, or --stream for a stream of them")
@@ -52,7 +52,7 @@ def _check(target: Target, new: NewData, settings: DriftSettings, *, owned: Outp
         target.model,
         reference,
         load_unlabelled(new.data, shape=tuple(target.data.shape), scale=target.data.scale),
-        owned=owned,
+        output=output,
         settings=settings,
         labelled=None if new.labelled is None else read_labels(new.labelled),
         asked=new.ask,
@@ -65,7 +65,7 @@ def _check(target: Target, new: NewData, settings: DriftSettings, *, owned: Outp
 
 
 def _watch(
-    target: Target, new: NewData, settings: DriftSettings, watching: StreamSettings, *, owned: Output
+    target: Target, new: NewData, settings: DriftSettings, watching: StreamSettings, *, output: Output
 ) -> Given:
     """Watch a stream and print a line for each batch; the batches seen now, and the state after them."""
     assert new.stream is not None
@@ -79,7 +79,7 @@ def _watch(
         target.model,
         reference_of(target, new.reference),
         stream_sources(new.stream),
-        owned=owned,
+        output=output,
         settings=settings,
         watching=watching,
         scale=target.data.scale,

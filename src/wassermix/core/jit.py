@@ -26,8 +26,8 @@ def compiled(flags: set[str]) -> Callable[[Callable[..., Any]], Callable[..., An
     from numba import njit
 
     def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
-        # NumPy's rules for x / 0: a check that could raise keeps a loop from being vectorised. Forced
-        # inlining: a call that is left would be bound to one copy of the helper in the process that compiles
+        # error_model: NumPy's x / 0, for a check that could raise keeps a loop from being vectorised.
+        # forceinline: a call that is left is bound to one copy of the helper in the process that compiles
         # and to another in those that load the cache, and the two may round differently.
         options: dict[str, Any] = {
             "nogil": True,

@@ -54,7 +54,7 @@ def check_to_files(
     reference: LabelledSamples,
     new: NewSamples,
     *,
-    owned: Output,
+    output: Output,
     settings: DriftSettings,
     labelled: FewLabels | None = None,
     asked: int = 0,
@@ -71,7 +71,7 @@ def check_to_files(
         raise InputError(
             f"--ask {asked}; expected 1 to {min(len(new), settings.samples)}, the new samples used"
         )
-    prepared, marks = prepared_reference(model, reference, settings, owned.folder)
+    prepared, marks = prepared_reference(model, reference, settings, output.folder)
     for name in (settings.estimator, *settings.beside):
         ESTIMATORS.find(name)  # a misspelt name is refused before anything is begun
     about = {
@@ -81,8 +81,9 @@ def check_to_files(
         "ask": asked,
     }
     parameters = {**as_record(settings), **about, "score": score, "version": wassermix.__version__}
-    job = Job(owned.folder, owned.name or _plain(new.name), parameters)
-    with job.begin(resume=owned.resume, overwrite=owned.overwrite):
+    name = output.name or _plain(new.name)
+    job = Job(output.folder, name, parameters, files=(".json", ".npz", ".ask.csv"))
+    with job.begin(resume=output.resume, overwrite=output.overwrite):
         if job.finished:
             return read_result(job.path(".json"))
         checked = check(
@@ -116,7 +117,7 @@ def stream_to_files(
     reference: LabelledSamples,
     sources: Iterable[Path],
     *,
-    owned: Output,
+    output: Output,
     settings: DriftSettings,
     watching: StreamSettings,
     scale: Statistics | None = None,
@@ -127,10 +128,10 @@ def stream_to_files(
     Resumed, it goes on after the last whole line, with the evidence gathered so far; files that have come
     to a folder since are taken up.
     """
-    prepared, marks = prepared_reference(model, reference, settings, owned.folder)
+    prepared, marks = prepared_reference(model, reference, settings, output.folder)
     parameters = {**as_record(settings), **as_record(watching), **marks, "version": wassermix.__version__}
-    job = Job(owned.folder, owned.name or "stream", parameters, files=(".json", ".jsonl"), log=".jsonl")
-    with job.begin(resume=owned.resume, overwrite=owned.overwrite):
+    job = Job(output.folder, output.name or "stream", parameters, files=(".json", ".jsonl"), log=".jsonl")
+    with job.begin(resume=output.resume, overwrite=output.overwrite):
         lines = [BatchLine.restored(json.loads(line)) for line in job.own_lines()]
         last = lines[-1] if lines else None
         monitor = StreamMonitor(prepared, tolerated=watching.alarm / 100, alpha=settings.alpha, last=last)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 import torch
@@ -64,17 +64,40 @@ def geodesic_smoothness(
     loss = _loss(score) if isinstance(score, str) else score
     estimate = _differences if estimator == "differences" else _derivative
     with keeping_statistics(net):
-        total = estimate(
-            net, path, points, loss=loss, noise=noise, label_term=label_term, generator=generator
-        )
+        total = estimate(_Risk(net, path, loss, noise), points, label_term=label_term, generator=generator)
     return total if power == 1 else total**power
 
 
 def path_risk(net: Classifier, path: Geodesic, times: Tensor, *, loss: Loss, noise: Tensor | None) -> Tensor:
     """``R(t)`` at each of ``times (p,)``, all in one forward: ``(p,)``."""
-    point, outputs = _forward(net, path, times, noise)
-    y = _widened(point.y, outputs)
-    return loss(outputs, y).reshape(len(times), -1) @ path.weights.to(outputs)
+    return _Risk(net, path, loss, noise).at(times)
+
+
+@dataclass(frozen=True)
+class _Risk:
+    """``R(t)``: the mean loss of a path's samples, with the same noise at all times."""
+
+    net: Classifier
+    path: Geodesic
+    loss: Loss
+    noise: Tensor | None
+
+    def at(self, times: Tensor) -> Tensor:
+        """``R`` at each of ``times (p,)``."""
+        point, outputs = self.outputs(times)
+        return self.mean(self.loss(outputs, _widened(point.y, outputs)), len(times))
+
+    def outputs(self, times: Tensor) -> tuple[PathPoint, Tensor]:
+        """All samples at all times, time by time, and what the network says of them: ``(p n, ...)``."""
+        point = _stacked(self.path, times)
+        x = point.x
+        if self.noise is not None:
+            x = x + self.noise.repeat(len(times), *[1] * (self.noise.dim() - 1))
+        return point, self.net(x)
+
+    def mean(self, values: Tensor, times: int) -> Tensor:
+        """The weighted mean over the samples at each time: ``(p n,) -> (p,)``."""
+        return values.reshape(times, -1) @ self.path.weights.to(values)
 
 
 class GeodesicSmoothness:
@@ -185,52 +208,35 @@ class GeodesicSmoothness:
         return rows[_order(len(rows), generator, rows.device)[: self.pair_size]]
 
 
-def _differences(
-    net: Classifier,
-    path: Geodesic,
-    points: int,
-    *,
-    loss: Loss,
-    noise: Tensor | None,
-    label_term: bool,
-    generator: torch.Generator | None,
-) -> Tensor:
-    times = (
-        torch.cat([torch.tensor([0.0, 1.0]), _uniform(points - 2, generator)]).sort().values.to(path.start)
-    )
+def _differences(risk: _Risk, points: int, *, label_term: bool, generator: torch.Generator | None) -> Tensor:
+    path = risk.path
+    inner = _uniform(points - 2, generator)
+    times = torch.cat([torch.tensor([0.0, 1.0]), inner]).sort().values.to(path.start)
     if label_term:
-        return path_risk(net, path, times, loss=loss, noise=noise).diff().abs().sum()
-    _, outputs = _forward(net, path, times, noise)
+        return risk.at(times).diff().abs().sum()
+    _, outputs = risk.outputs(times)
     middle = _stacked(path, (times[1:] + times[:-1]) / 2)
     y = _widened(middle.y, outputs)
-    step = loss(outputs[len(path) :], y) - loss(outputs[: -len(path)], y)
-    return (step.reshape(points - 1, -1) @ path.weights.to(step)).abs().sum()
+    step = risk.loss(outputs[len(path) :], y) - risk.loss(outputs[: -len(path)], y)
+    return risk.mean(step, points - 1).abs().sum()
 
 
-def _derivative(
-    net: Classifier,
-    path: Geodesic,
-    points: int,
-    *,
-    loss: Loss,
-    noise: Tensor | None,
-    label_term: bool,
-    generator: torch.Generator | None,
-) -> Tensor:
+def _derivative(risk: _Risk, points: int, *, label_term: bool, generator: torch.Generator | None) -> Tensor:
+    path = risk.path
     times = _uniform(points, generator).to(path.start)
     outputs, velocity = value_and_velocity(
-        lambda moving: _forward(net, path, moving, noise)[1], times, torch.ones_like(times)
+        lambda moving: risk.outputs(moving)[1], times, torch.ones_like(times)
     )
     point = _stacked(path, times)
     y = _widened(point.y, outputs).detach().requires_grad_()
     outputs = outputs if outputs.requires_grad else outputs.detach().requires_grad_()
     with torch.enable_grad():
-        total = loss(outputs, y).sum()
+        total = risk.loss(outputs, y).sum()
     by_output, by_label = torch.autograd.grad(total, (outputs, y), create_graph=True, allow_unused=True)
     speed = _product(by_output, velocity, outputs)
     if label_term:
         speed = speed + _product(by_label, _widened(point.dy, outputs), outputs)
-    return (speed.reshape(points, -1) @ path.weights.to(speed)).abs().mean()
+    return risk.mean(speed, points).abs().mean()
 
 
 def _product(gradient: Tensor | None, velocity: Tensor, outputs: Tensor) -> Tensor:
@@ -238,16 +244,6 @@ def _product(gradient: Tensor | None, velocity: Tensor, outputs: Tensor) -> Tens
     if gradient is None:
         return outputs.new_zeros(len(outputs))
     return (gradient * velocity).reshape(len(outputs), -1).sum(dim=1)
-
-
-def _forward(
-    net: Classifier, path: Geodesic, times: Tensor, noise: Tensor | None
-) -> tuple[PathPoint, Tensor]:
-    point = _stacked(path, times)
-    x = point.x
-    if noise is not None:
-        x = x + noise.repeat(len(times), *[1] * (noise.dim() - 1))
-    return point, net(x)
 
 
 def _stacked(path: Geodesic, times: Tensor) -> PathPoint:

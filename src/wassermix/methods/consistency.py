@@ -10,7 +10,7 @@ from torch import Tensor
 from wassermix.core import labels
 from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
-from wassermix.methods.noise import copies, forward_copies, noises
+from wassermix.methods.noise import copies, noisy_logits
 from wassermix.methods.options import require_range
 from wassermix.methods.smoothed import smoothed_log_probability
 
@@ -43,8 +43,7 @@ class Consistency:
 
     def loss(self, model: Classifier, batch: Batch) -> dict[str, Tensor]:
         """The terms ``ce``, ``consistency`` and ``entropy``."""
-        noise = noises(batch.x, self.sigma, count=self.noises, generator=batch.generator)
-        logits = forward_copies(model, batch.x + noise)
+        logits = noisy_logits(model, batch.x, self.sigma, count=self.noises, generator=batch.generator)
         spread, entropy = consistency_terms(logits)
         return {
             "ce": labels.cross_entropy(logits.flatten(0, 1), copies(batch.y, self.noises)).mean(),

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
-from wassermix.methods.noise import forward_copies, noises
+from wassermix.methods.noise import noisy_logits
 from wassermix.methods.options import require_range
 from wassermix.methods.smoothed import majority, smoothed_loss
 
@@ -59,8 +59,7 @@ class MACER:
 
     def loss(self, model: Classifier, batch: Batch) -> dict[str, Tensor]:
         """The terms ``ce`` and ``radius``."""
-        noise = noises(batch.x, self.sigma, count=self.noises, generator=batch.generator)
-        logits = forward_copies(model, batch.x + noise)
+        logits = noisy_logits(model, batch.x, self.sigma, count=self.noises, generator=batch.generator)
         weight = self.weight if batch.progress >= self.defer else 0.0
         hinge = radius_hinge(self.temperature * logits, majority(batch.y), sigma=self.sigma, gamma=self.gamma)
         return {

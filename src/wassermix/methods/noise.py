@@ -7,7 +7,7 @@ from torch import Tensor
 
 from wassermix.core.classifier import Classifier
 
-__all__ = ["copies", "forward_copies", "noises"]
+__all__ = ["copies", "forward_copies", "noises", "noisy_logits"]
 
 
 def noises(x: Tensor, sigma: float, *, count: int, generator: torch.Generator | None) -> Tensor:
@@ -20,6 +20,13 @@ def noises(x: Tensor, sigma: float, *, count: int, generator: torch.Generator | 
     device = x.device if generator is None else generator.device
     draws = torch.randn(count, *x.shape, generator=generator, device=device, dtype=x.dtype)
     return draws.to(x.device).mul_(sigma)
+
+
+def noisy_logits(
+    model: Classifier, x: Tensor, sigma: float, *, count: int, generator: torch.Generator | None
+) -> Tensor:
+    """``f(x + d_i)`` for ``count`` noises, in a single forward: ``(n, ...) -> (count, n, k)``."""
+    return forward_copies(model, x + noises(x, sigma, count=count, generator=generator))
 
 
 def copies(y: Tensor, count: int) -> Tensor:

@@ -102,9 +102,7 @@ def _config(path: Path) -> Mapping[str, Any]:
         raise InputError(
             f"'{path}' is not valid YAML ({problem}); restore it from the run's recipe"
         ) from error
-    if not isinstance(value, Mapping):
-        raise InputError(f"'{path}' holds a {type(value).__name__}; expected an object of named values")
-    return value
+    return _named_values(value, f"'{path}'")
 
 
 def _metrics(path: Path) -> list[Mapping[str, Any]]:
@@ -121,8 +119,12 @@ def _line(line: str, path: Path, number: int) -> Mapping[str, Any]:
         raise InputError(
             f"'{path}', line {number} is not valid JSON ({error}); cut the file back to its last whole line"
         ) from error
+    return _named_values(value, f"'{path}', line {number}")
+
+
+def _named_values(value: object, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InputError(f"'{path}', line {number} holds a {type(value).__name__}; expected named values")
+        raise InputError(f"{where} holds a {type(value).__name__}; expected named values")
     return value
 
 
