@@ -23,7 +23,7 @@ WORTH_A_THREAD = 2**21  # matrix entries: some milliseconds of work, against 0.1
 def warm_up() -> None:
     """Compile the kernels, or load them from Numba's cache, ahead of the first solve.
 
-    Takes about 20 seconds once after installation, well under a second later. Call it before forking
+    Takes about half a minute once after installation, well under a second later. Call it before forking
     workers or timing a training step.
     """
     if not available():
