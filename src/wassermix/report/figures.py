@@ -40,6 +40,8 @@ SERIES = ("#0072b3", "#d55e01", "#009e74", "#cc79a8", "#e69f01", "#56b4ea", "#8c
 """Okabe and Ito's colours, told apart with any colour vision; each is unique so a page can restyle it."""
 DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 WIDTH, HEIGHT = 5.4, 3.5
+LONGEST = 48
+"""Characters of a name in a figure."""
 MANY_CLASSES = 12
 """Beyond this the cells of a matrix are too small for numbers."""
 
@@ -204,6 +206,9 @@ def training_curves(
             _line(axes, line, number, marker="o" if len(x) < 4 else "")
     _dress(axes, "epoch", _plain(key), percent="accuracy" in key)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    low, high = axes.dataLim.intervalx
+    if high - low < 1:  # a single epoch: else the axis would show fractions of it
+        axes.set_xlim(low - 0.5, high + 0.5)
     _legend(axes)
     return figure
 
@@ -291,5 +296,10 @@ def _label_classes(axes: Axes, classes: Sequence[str]) -> None:
 
 
 def _plain(label: str) -> str:
-    """A name as it is: dollars are no mathematics, and a leading underscore hides nothing from a legend."""
+    """A name as it is: dollars are no mathematics, and a leading underscore hides nothing from a legend.
+
+    Of a very long one the middle is left out, since the end often tells two runs apart.
+    """
+    if len(label) > LONGEST:
+        label = f"{label[: LONGEST // 2]}…{label[-(LONGEST // 2) :]}"
     return ("\u2009" if label.startswith("_") else "") + label.replace("$", r"\$")

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 __all__ = ["Safe", "data_block", "details", "element", "escape", "join", "table"]
+
+
+MANY = 4
+"""From so many columns on a table may not fit its window."""
 
 
 class Safe(str):
@@ -39,12 +44,17 @@ def element(name: str, *children: object, attributes: dict[str, object] | None =
 def table(
     caption: str, head: Sequence[object], rows: Sequence[Sequence[object]], *, words: Collection[int] = (0,)
 ) -> Safe:
-    """A table that scrolls sideways on a narrow screen; all columns but ``words`` hold numbers."""
+    """A table; all columns but ``words`` hold numbers.
+
+    Where one with more than a few columns does not fit its window, it becomes a card for each row, whose
+    cells name their column: for that each cell carries the name.
+    """
     header = element("tr", *(_cell("th", cell, i not in words, "col") for i, cell in enumerate(head)))
-    body = [element("tr", *_cells(row, words)) for row in rows]
-    inner = element(
-        "table", element("thead", header), element("tbody", *body), attributes={"aria-label": caption}
-    )
+    many = len(head) >= MANY
+    names = [_text(cell) if many else None for cell in head]
+    body = [element("tr", *_cells(row, words, names)) for row in rows]
+    shown: dict[str, object] = {"aria-label": caption, "class": "wide" if many else None}
+    inner = element("table", element("thead", header), element("tbody", *body), attributes=shown)
     shape: dict[str, object] = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}
     # outside the scrolling part, or a wide table would carry half of its caption off a phone's screen
     return join(
@@ -65,13 +75,20 @@ def data_block(name: str, value: Any) -> Safe:
     return Safe(f'<script type="application/json" id="{html.escape(name)}">{text}</script>')
 
 
-def _cells(row: Sequence[object], words: Collection[int]) -> Iterator[Safe]:
+def _cells(row: Sequence[object], words: Collection[int], names: Sequence[str | None]) -> Iterator[Safe]:
     yield _cell("th", row[0], 0 not in words, "row")
     for column, content in enumerate(row[1:], 1):
-        yield _cell("td", content, column not in words)
+        yield _cell("td", content, column not in words, column=names[column])
 
 
-def _cell(name: str, content: object, numeric: bool, scope: str | None = None) -> Safe:
+def _cell(
+    name: str, content: object, numeric: bool, scope: str | None = None, *, column: str | None = None
+) -> Safe:
     long = " long" if scope == "col" and len(str(content)) > 40 else ""
     shape = f"number{long}" if numeric else None
-    return element(name, content, attributes={"scope": scope, "class": shape})
+    return element(name, content, attributes={"scope": scope, "class": shape, "data-column": column})
+
+
+def _text(content: object) -> str:
+    """What a cell says, without its markup."""
+    return html.unescape(re.sub(r"<[^>]*>", " ", escape(content))).strip()

@@ -8,6 +8,21 @@
   });
   addEventListener("afterprint", () => closed.forEach((one) => { one.open = false; }));
 })();
+// A table that does not fit becomes a card for each row; on paper all are tables again.
+(() => {
+  const fit = () => {
+    for (const table of document.querySelectorAll("table.wide")) {
+      table.classList.remove("stacked");
+      const box = table.parentElement;
+      if (box.scrollWidth > box.clientWidth + 1) table.classList.add("stacked");
+    }
+  };
+  addEventListener("resize", () => requestAnimationFrame(fit));
+  addEventListener("afterprint", fit);
+  addEventListener("beforeprint", () => document.querySelectorAll(".stacked").forEach((one) => one.classList.remove("stacked")));
+  document.querySelectorAll("details").forEach((one) => one.addEventListener("toggle", fit));
+  fit();
+})();
 // Every table can be taken along: as Markdown by the clipboard, as a CSV file.
 (() => {
   const words = (cell) => [...cell.childNodes].map((node) => node.textContent.trim()).filter(Boolean).join(" ").replace(/\s+/g, " ");
