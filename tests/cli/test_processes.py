@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from cli.words import lines, run
 from wassermix.cli.processes import relaunched, split_processes
 from wassermix.core.errors import InputError
 
@@ -36,22 +40,77 @@ def test_a_process_of_the_group_is_not_launched_again(monkeypatch: pytest.Monkey
     assert relaunched(["train", "demo"], 2) is None
 
 
-@pytest.mark.slow
-def test_two_processes_give_the_certificates_of_one(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small run."""
+    folder = tmp_path_factory.mktemp("processes")
+    with pytest.MonkeyPatch.context() as patch:
+        words = ("train", "vectors", "data=gaussians", "updates=5", "--out", folder / "run")
+        assert run(patch, *words) == 0
+    return folder
+
+
+def wassermix(work: Path, *words: object) -> subprocess.Popen[str]:
+    """The command in a process of its own, one thread for each."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "wassermix", *map(str, words)]
+    return subprocess.Popen(
+        command, cwd=work, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
 
-    def wassermix(*words: str) -> None:
-        command = [sys.executable, "-m", "wassermix", *words]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
 
-    def rows(name: str) -> list[list[str]]:
-        lines = (tmp_path / "run" / "certify" / f"{name}.tsv").read_text().splitlines()
-        seconds = lines[0].split("\t").index("time")
-        return [[cell for i, cell in enumerate(line.split("\t")) if i != seconds] for line in lines]
+def rows(work: Path, name: str) -> list[list[str]]:
+    """The certificates, their times aside."""
+    table = [line.split("\t") for line in (work / "run" / "certify" / f"{name}.tsv").read_text().splitlines()]
+    seconds = table[0].index("time")
+    return [[cell for i, cell in enumerate(row) if i != seconds] for row in table]
 
-    wassermix("train", "vectors", "data=gaussians", "updates=5", "--out", "run")
-    certify = ("certify", "run", "--n", "300", "--images", "9", "--sigma", "0.5", "--name")
-    wassermix(*certify, "one")
-    wassermix("--processes", "2", *certify, "two")
-    assert rows("one") == rows("two")
+
+@pytest.mark.slow
+def test_an_attack_by_two_processes_is_that_of_one(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    attack = ("attack", "run", "--norm", "l2", "--eps", 0.3, "--images", 9, "--batch-size", 4, "--name")
+    monkeypatch.chdir(work)
+    assert run(monkeypatch, *attack, "one") == 0
+    two = wassermix(work, "--processes", 2, *attack, "two")
+    said = two.communicate()[1]
+    assert two.returncode == 0, said
+    one, other = (json.loads((work / "run" / "attack" / f"{n}.json").read_text()) for n in ("one", "two"))
+    assert {**one, "seconds": 0} == {**other, "seconds": 0}
+
+
+@pytest.mark.slow
+def test_where_one_process_is_killed_the_other_stops_with_a_sentence_and_resume_finishes(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certify = (
+        "certify",
+        "run",
+        "--n",
+        3000,
+        "--images",
+        120,
+        "--sigma",
+        0.5,
+        "--mode",
+        "tolerance",
+        "--name",
+    )
+    monkeypatch.chdir(work)
+    files = work / "run" / "certify"
+    both = wassermix(work, "--processes", 2, *certify, "killed")
+    deadline = time.monotonic() + 300  # on a busy machine, importing torch alone may take a minute
+    while min(lines(files / "killed.part0"), lines(files / "killed.part1")) < 3:
+        assert both.poll() is None, both.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    os.kill(json.loads((files / "killed.lock").read_text())["pid"], signal.SIGKILL)
+    said = both.communicate()[1]
+    assert both.returncode != 0
+    assert "another process of this command has ended" in said
+    assert "--name killed --resume` goes on where it stopped" in said
+    assert not (files / "killed.json").exists()
+    done = lines(files / "killed.part0") + lines(files / "killed.part1")
+    assert 6 <= done < 120
+    assert run(monkeypatch, *certify, "killed", "--resume") == 0
+    assert run(monkeypatch, *certify, "straight") == 0
+    assert rows(work, "killed") == rows(work, "straight")

@@ -38,7 +38,7 @@ from wassermix.cli.new_data import NewData
 from wassermix.cli.options import command_with
 from wassermix.cli.processes import relaunched, split_processes
 from wassermix.cli.stopped import how_to_go_on, sentence_of
-from wassermix.core.errors import InputError
+from wassermix.core.errors import InputError, LostProcessError
 from wassermix.core.memory import keep_freed_memory
 from wassermix.drift.settings import DriftSettings, StreamSettings
 from wassermix.geodesic.geometry_settings import GeometrySettings
@@ -343,6 +343,9 @@ def main() -> None:
         if os.environ.get("RANK", "0") == "0":  # of several processes one speaks
             sys.stderr.write(f"wassermix: interrupted; {how_to_go_on(given)}\n")
         sys.exit(INTERRUPTED)
+    except LostProcessError as error:
+        sys.stderr.write(f"wassermix: {error}; {how_to_go_on(given)}\n")
+        sys.exit(1)
     except Exception as error:
         if debug:
             traceback.print_exc()

@@ -23,10 +23,12 @@ from wassermix.core.job import Output
 from wassermix.core.processes import rank
 from wassermix.core.samples import evenly_spaced
 from wassermix.core.settings import settings_from
+from wassermix.engine import distributed
 
 __all__ = ["attack_target"]
 
 
+@distributed.process_group()
 def attack_target(
     target: Target,
     given: Mapping[str, Any],

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import torch.distributed as dist
 
-from wassermix.core.errors import InputError
+from wassermix.core.errors import InputError, LostProcessError
 
 __all__ = ["place", "rank", "together", "world_size"]
 
@@ -37,9 +37,18 @@ def together(act: Callable[[], T]) -> T:
     except InputError as caught:
         error = caught
     if world_size() > 1:
-        messages: list[str | None] = [None] * world_size()
-        dist.all_gather_object(messages, None if error is None else str(error))
+        messages = _told(None if error is None else str(error))
         error = error or next((InputError(message) for message in messages if message is not None), None)
     if error is not None:
         raise error
     return result
+
+
+def _told(message: str | None) -> list[str | None]:
+    """Everyone's message, where everyone is still there."""
+    messages: list[str | None] = [None] * world_size()
+    try:
+        dist.all_gather_object(messages, message)
+    except RuntimeError as error:  # the backend's: a connection was closed, or nobody answered in time
+        raise LostProcessError("another process of this command has ended") from error
+    return messages

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from wassermix.core.errors import LostProcessError
 from wassermix.core.processes import rank, world_size
 
 __all__ = [
@@ -25,17 +29,29 @@ __all__ = [
 
 @contextmanager
 def process_group() -> Iterator[None]:
-    """Join the group that torchrun announces, and leave it at the end; nothing without torchrun."""
+    """Join the group that torchrun announces, and leave it at the end; nothing without torchrun.
+
+    Where one process dies torchrun ends the others with SIGTERM: inside, that is a
+    :class:`~wassermix.core.errors.LostProcessError`, so that they stop with a sentence.
+    """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
         yield
         return
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+    before = signal.signal(signal.SIGTERM, _ended)
     try:
         yield
     finally:
+        signal.signal(signal.SIGTERM, before)
         dist.destroy_process_group()
+
+
+def _ended(number: int, frame: FrameType | None) -> NoReturn:
+    raise LostProcessError(
+        "stopped, because another process of this command has ended or the job was stopped"
+    )
 
 
 def wrapped(objective: nn.Module) -> nn.Module:
