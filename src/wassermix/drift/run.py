@@ -26,6 +26,7 @@ from wassermix.drift.check import Checked, check
 from wassermix.drift.estimators.registry import ESTIMATORS
 from wassermix.drift.labelled import FewLabels
 from wassermix.drift.prepared import Prepared, prepare
+from wassermix.drift.rehearsal import REHEARSED
 from wassermix.drift.result import DriftResult, read_result
 from wassermix.drift.settings import DriftSettings, StreamSettings
 from wassermix.drift.stream import BatchLine, StreamMonitor, cut
@@ -44,7 +45,8 @@ def prepared_reference(
     rows = evenly_spaced(len(reference), settings.reference_samples)
     marks = {"model": fingerprint(model), "reference": samples_fingerprint(reference, rows)}
     layer = settings.layer or "last"
-    name = f"reference-{marks['model']}-{marks['reference']}-{layer}-{settings.components}.npz"
+    rehearsed = f"-{REHEARSED}-{settings.seed}" if settings.estimator == REHEARSED else ""
+    name = f"reference-{marks['model']}-{marks['reference']}-{layer}-{settings.components}{rehearsed}.npz"
     stored = None if marks["model"] is None else folder / name.replace("/", "-")
     return prepare(model, reference, settings, stored=stored), marks
 
@@ -71,9 +73,8 @@ def check_to_files(
         raise InputError(
             f"--ask {asked}; expected 1 to {min(len(new), settings.samples)}, the new samples used"
         )
+    _require_known(settings)
     prepared, marks = prepared_reference(model, reference, settings, output.folder)
-    for name in (settings.estimator, *settings.beside):
-        ESTIMATORS.find(name)  # a misspelt name is refused before anything is begun
     about = {
         **marks,
         "data": new.name,
@@ -96,6 +97,13 @@ def check_to_files(
             _write_frames(job.path(".npz"), prepared, checked)
         job.finish({".json": _json(checked.result.record())})
     return checked.result
+
+
+def _require_known(settings: DriftSettings) -> None:
+    """Refuse a misspelt estimator before anything is begun."""
+    for name in (settings.estimator, *settings.beside):
+        if name != REHEARSED:
+            ESTIMATORS.find(name)
 
 
 def stream_sources(path: Path) -> list[Path]:

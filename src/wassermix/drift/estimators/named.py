@@ -1,10 +1,10 @@
-"""The plans that have a name: in input space, in feature space, and the joint one that is the default."""
+"""The plans that have a name: balanced ones in one space, and those that let the classes' shares change."""
 
 from __future__ import annotations
 
 from wassermix.drift.estimators.plan import CarriedLabels
 
-__all__ = ["Joint", "PlanFeature", "PlanInput"]
+__all__ = ["Joint", "JointFeature", "PlanFeature", "PlanInput"]
 
 
 class PlanInput(CarriedLabels):
@@ -22,7 +22,7 @@ class PlanFeature(CarriedLabels):
 
 
 class Joint(CarriedLabels):
-    """One relaxed plan under a cost that joins inputs, features and outputs: the default."""
+    """One relaxed plan under a cost that joins inputs, features and outputs."""
 
     def __init__(
         self,
@@ -38,5 +38,23 @@ class Joint(CarriedLabels):
     ) -> None:
         super().__init__(
             input=input, feature=feature, output=output, relax=relax, move=move, entropy=entropy, block=block,
+            folds=folds,
+        )  # fmt: skip
+
+
+class JointFeature(CarriedLabels):
+    """The relaxed plan by features alone, not corrected: for models whose inputs say little, as of photos."""
+
+    def __init__(
+        self,
+        *,
+        relax: float = 0.1,
+        move: bool = True,
+        entropy: float = 0.02,
+        block: int = 500,
+        folds: int = 2,
+    ) -> None:
+        super().__init__(
+            input=0.0, feature=1.0, relax=relax, move=move, entropy=entropy, corrected=False, block=block,
             folds=folds,
         )  # fmt: skip

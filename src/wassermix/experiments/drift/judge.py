@@ -17,31 +17,40 @@ from wassermix.drift.interval import Interval, resampled
 from wassermix.drift.powered import labels_only, powered_interval
 from wassermix.drift.prepared import CONTROLS
 from wassermix.drift.reference import Reference
+from wassermix.drift.rehearsal import REHEARSED
 from wassermix.drift.shift_test import shift_tests
-from wassermix.drift.views import Floats, Ints, View
+from wassermix.drift.views import Floats, Ints, Spaces, View
 from wassermix.experiments.drift.cases import Case
 from wassermix.experiments.drift.looks import Looks
 
 __all__ = ["NAMES", "judged_cases", "p_values"]
 
 NAMES = (
-    "joint", "joint-balanced", "plan-input", "plan-feature", "cot", "neighbour", "atc",
+    "joint", "joint-feature", "joint-balanced", "plan-input", "plan-feature", "cot", "neighbour", "atc",
     "confidence", "confidence-difference", "random", "source",
 )  # fmt: skip
 LABELS, DRAWS, LEAST = 100, 10, 200
 """Labels of the prediction-powered interval, how often it is redrawn, and the fewest samples for it."""
 PERMUTATIONS, RESAMPLES = 99, 30
+DEALS, SPACES = 10, ("input", "feature")
 
 
 def judged_cases(looks: Looks) -> list[dict[str, Any]]:
     """A record for each case of one net."""
     reference = Reference(looks.reference, looks.labels)
     fitted = {name: _made(name).fit(reference) for name in NAMES}
-    about = {"data": looks.data, "net": looks.net, "seed": looks.seed, "source": reference.accuracy}
+    chosen = looks.rehearsal.chosen
+    about = {
+        "data": looks.data,
+        "net": looks.net,
+        "seed": looks.seed,
+        "source": reference.accuracy,
+        "lead": chosen,
+    }
     return [
         {
             **about,
-            **_judged(case, view, labels, reference=reference, fitted=fitted, seed=looks.seed),
+            **_judged(case, view, labels, chosen=chosen, fitted=fitted, seed=looks.seed),
             "p_values": p_values(case, looks),
         }
         for case, (view, labels) in looks.cases.items()
@@ -58,24 +67,27 @@ def _made(name: str) -> Estimator:
 
 
 def _judged(
-    case: Case, view: View, labels: Ints, *, reference: Reference, fitted: Mapping[str, Estimator], seed: int
+    case: Case, view: View, labels: Ints, *, chosen: str, fitted: Mapping[str, Estimator], seed: int
 ) -> dict[str, Any]:
     rng = np.random.default_rng(stream_seed(seed, "drift", "judge", case.kind, case.strength))
-    joint = fitted["joint"]
-    assert isinstance(joint, CarriedLabels)
+    lead = fitted[chosen]
+    lead = lead if isinstance(lead, CarriedLabels) else fitted["joint"]
+    assert isinstance(lead, CarriedLabels)
     said: dict[str, Floats] = {}
     seconds: dict[str, float] = {}
     for name, estimator in fitted.items():
         began = time.process_time()
-        if estimator is joint:  # its plans are needed again below
-            blocks = joint.blocks(view)
-            said[name] = joint.chances_from(blocks, view)
+        if estimator is lead:  # its plans are needed again below
+            blocks = lead.blocks(view)
+            said[name] = lead.chances_from(blocks, view)
         else:
             said[name] = estimator.chances(view)
         seconds[name] = time.process_time() - began
     estimates = {name: float(q.mean()) for name, q in said.items()}
+    estimates = {REHEARSED: estimates[chosen], **estimates}
+    seconds[REHEARSED] = seconds[chosen]
     correct = (view.predicted == labels).astype(np.float64)
-    replicates = resampled(joint, blocks, view, count=RESAMPLES, rng=rng)
+    replicates = resampled(lead, blocks, view, count=RESAMPLES, rng=rng)
     return {
         "kind": case.kind,
         "strength": case.strength,
@@ -86,20 +98,35 @@ def _judged(
         "estimates": estimates,
         "seconds": seconds,
         "spread": float(np.std(replicates)),
-        "disagreement": disagreement_of(estimates, "joint"),
+        "disagreement": disagreement_of(estimates, REHEARSED),
         "labels": _with_labels(correct, said, rng=rng) if len(view) >= LEAST else None,
     }
 
 
-def p_values(case: Case, looks: Looks) -> dict[str, float]:
-    """The two-sample tests where nothing has drifted."""
+def p_values(case: Case, looks: Looks) -> dict[str, list[float]]:
+    """The two-sample tests where nothing has drifted: reference and new samples dealt anew ``DEALS`` times.
+
+    One reference serves all draws of a net, and may by chance lie apart from the whole pool: tests against
+    it err together, and a few dozen of them say little about their level. Dealt anew, each test is a draw of
+    its own.
+    """
     if case not in looks.spaces:
         return {}
-    found = shift_tests(
-        looks.held, looks.spaces[case], permutations=PERMUTATIONS,
-        rngs=lambda space: np.random.default_rng(stream_seed(looks.seed, "drift", space, case.strength)),
-    )  # fmt: skip
-    return {test.space: test.p_value for test in found}
+    rng = np.random.default_rng(stream_seed(looks.seed, "drift", "deals", case.strength))
+    held, new, found = looks.held, looks.spaces[case], []
+    for _ in range(DEALS):
+        order = rng.permutation(len(held.inputs) + len(new.inputs))
+        dealt = _dealt(held, new, order)
+        found.append(shift_tests(*dealt, permutations=PERMUTATIONS, rngs=lambda space: rng))
+    return {space: [tests[place].p_value for tests in found] for place, space in enumerate(SPACES)}
+
+
+def _dealt(held: Spaces, new: Spaces, order: Ints) -> tuple[Spaces, Spaces]:
+    """Two sets of the same sizes, dealt from both by ``order``."""
+    inputs = np.concatenate([held.inputs, new.inputs])[order]
+    features = np.concatenate([held.features, new.features])[order]
+    count = len(held.inputs)
+    return Spaces(inputs[:count], features[:count]), Spaces(inputs[count:], features[count:])
 
 
 def _with_labels(

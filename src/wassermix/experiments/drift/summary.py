@@ -11,6 +11,7 @@ from scipy import stats
 from wassermix.drift.alarm import Alarm
 from wassermix.drift.check import FACTOR, SHARE
 from wassermix.drift.interval import FLOOR
+from wassermix.drift.rehearsal import REHEARSED
 from wassermix.drift.views import Floats
 
 __all__ = ["settled_factor", "summarised"]
@@ -19,7 +20,7 @@ Rows = Sequence[dict[str, Any]]
 LOSS = 0.10
 """A loss above this should raise an alarm: the AUC's question."""
 REDRAWS = 2000
-OURS = "joint"
+OURS = REHEARSED
 
 
 def summarised(rows: Rows) -> dict[str, Any]:
@@ -141,10 +142,10 @@ def _labels(rows: Rows) -> dict[str, float] | None:
 
 def _false_alarms(rows: Rows) -> dict[str, Any]:
     """Without drift: tests that reject at 5%, and monitors that sound at 5% and 5 points."""
-    tests = {
-        space: float(np.mean([row["p_values"][space] <= 0.05 for row in rows]))
-        for space in ("input", "feature")
+    p_values = {
+        space: np.concatenate([row["p_values"][space] for row in rows]) for space in ("input", "feature")
     }
+    tests = {space: float(np.mean(values <= 0.05)) for space, values in p_values.items()}
     streams: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in rows:
         streams.setdefault((row["data"], row["seed"]), []).append(row)
@@ -152,7 +153,14 @@ def _false_alarms(rows: Rows) -> dict[str, Any]:
         max(Alarm(one[0]["source"] - 0.05).run(np.array([r["estimates"][OURS] for r in one]))) >= 20
         for one in streams.values()
     ]
-    return {"cases": len(rows), "tests": tests, "streams": len(sounded), "monitors": float(np.mean(sounded))}
+    deals = len(p_values["input"])
+    return {
+        "cases": len(rows),
+        "deals": deals,
+        "tests": tests,
+        "streams": len(sounded),
+        "monitors": float(np.mean(sounded)),
+    }
 
 
 def _auc(score: Floats, positive: np.ndarray) -> float | None:
