@@ -17,6 +17,7 @@ import matplotlib
 import numpy as np
 from gallery import make_gallery
 from matplotlib.figure import Figure
+from plan import plan_page
 from recipe import write_recommendation
 
 from wassermix.evidence.schemas import write_schemas
@@ -41,6 +42,7 @@ def main() -> None:
     write_recommendation(RESULTS, DOCS)
     (DOCS / "results.md").write_text(results_page())
     (DOCS / "architecture.md").write_text(architecture_page())
+    (DOCS / "scale.md").write_text(plan_page((DOCS / "scale.md").read_text(encoding="utf-8"), RESULTS))
     write_schemas(DOCS / "schemas")
     make_gallery()
 
