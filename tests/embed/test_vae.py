@@ -58,3 +58,20 @@ def test_decode_passes_gradients_to_the_latents() -> None:
 def test_sides_that_cannot_be_halved_are_refused() -> None:
     with pytest.raises(InputError, match="divisible by 4"):
         VAE().fit(torch.rand(4, 1, 30, 30))
+
+
+def test_a_vae_trained_on_mirrored_images_reconstructs_mirror_images_it_has_not_seen() -> None:
+    half = blobs(256, 28)
+    half[..., 14:] = 0.0  # discs on the left side alone
+    kept = half[half.sum(dim=(1, 2, 3)) > 10]
+    options = {"epochs": 12, "width": 8, "batch_size": 16, "learning_rate": 3e-3}
+    plain, varied = VAE(4, **options).fit(kept), VAE(4, flip=True, **options).fit(kept)
+    mirrored = kept.flip(3)
+    assert reconstruction_error(varied, mirrored) < 0.5 * reconstruction_error(plain, mirrored)
+
+
+def test_crop_and_flip_are_options_that_a_stored_vae_keeps() -> None:
+    embed = VAE(2, epochs=1, width=4, crop=2, flip=True).fit(blobs(16, 8))
+    assert (embed.options()["crop"], embed.options()["flip"]) == (2, True)
+    with pytest.raises(InputError, match="crop at least 0"):
+        VAE(crop=-1)

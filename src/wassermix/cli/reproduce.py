@@ -16,6 +16,7 @@ from wassermix.core.lock import locked
 from wassermix.experiments import (
     STUDIES,
     at_paper_scale,
+    draw_figure,
     gather,
     load_table,
     run_study,
@@ -28,14 +29,29 @@ __all__ = ["list_tables", "run_reproduce"]
 
 
 def list_tables() -> dict[str, Any]:
-    """Print the tables and studies that ship with the package."""
-    tables = {name: load_table(name).title for name in table_names()}
-    studies = {name: STUDIES[name].title for name in study_names()}
-    for name, title in tables.items():
-        say(f"{name}: {title}")
-    for name, title in studies.items():
-        say(f"{name} (study): {title}")
-    return {"tables": tables, "studies": studies}
+    """Print the tables and studies that ship with the package, the paper's first, with what each needs."""
+    tables = {name: load_table(name) for name in table_names()}
+    for group, words in GROUPS.items():
+        say(words)
+        for name, table in tables.items():
+            if table.group == group:
+                needs = f"needs {', '.join(table.data_names)}" + (f"; {table.takes}" if table.takes else "")
+                say(f"  {name}: {table.title} ({needs})")
+    say("Studies (no training of tables):")
+    for name in study_names():
+        say(f"  {name} (study): {STUDIES[name].title}")
+    return {
+        "tables": {name: table.title for name, table in tables.items()},
+        "paper": [name for name, table in tables.items() if table.group == "paper"],
+        "needs": {name: list(table.data_names) for name, table in tables.items()},
+        "studies": {name: STUDIES[name].title for name in study_names()},
+    }
+
+
+GROUPS = {
+    "paper": "The paper's tables, ablations and figures (times at reduced scale on two cores are estimates):",
+    "ours": "Our own tables:",
+}
 
 
 def run_reproduce(
@@ -55,6 +71,8 @@ def run_reproduce(
         run_table(table, out / stem, rows=rows, tell=lambda what, share: progress(share, what))
     record = gather(table, out / stem, name=name if scale == "reduced" else f"{name} --scale paper")
     write_json(results / f"{stem}.json", record)
+    if draw_figure(record, results / f"{stem}.svg"):
+        say(f"drawn: {results / stem}.svg")
     console.print(_shown(record))
     say(f"written: {results / stem}.json (all radii and intervals)")
     return record
@@ -105,5 +123,7 @@ def _judged(row: dict[str, Any]) -> dict[str, str]:
 def _gap(comparison: dict[str, Any] | None) -> str:
     if comparison is None:
         return ""
-    gap = comparison.get("acr_difference") or comparison["variation_difference"]
+    attacked = comparison.get("attacked_difference", [])[-1:]
+    known = [comparison.get("acr_difference"), *attacked, comparison.get("variation_difference")]
+    gap = next(one for one in known if one)
     return f"{gap['mean']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})"

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from wassermix.core.errors import InputError
+from wassermix.core.images import random_crop, random_flip
 from wassermix.core.streams import stream
 from wassermix.embed.protocol import Embedding, Options, Progress, require_unit_range, sample_shape
 
@@ -21,6 +22,7 @@ class VAE(Embedding):
 
     Maximises ``E log p(x | z) - kl_weight KL(q(z | x) | N(0, I))`` with independent Bernoulli pixels.
     ``encode`` is the posterior mean; ``decode`` the mean image, in [0, 1] by its last sigmoid.
+    ``crop`` (padding in pixels) and ``flip`` train it on randomly cropped and mirrored images.
     ``VAE(64)`` is short for ``VAE(size=64)``.
     """
 
@@ -39,13 +41,18 @@ class VAE(Embedding):
         learning_rate: float = 1e-3,
         batch_size: int = 128,
         seed: int = 0,
+        crop: int = 0,
+        flip: bool = False,
     ) -> None:
         super().__init__()
         size = size if short is None else short
-        if size < 1 or epochs < 1 or width < 1 or batch_size < 1:
-            raise InputError("embed: size, epochs, width and batch_size of a vae are at least 1")
+        if size < 1 or epochs < 1 or width < 1 or batch_size < 1 or crop < 0:
+            raise InputError(
+                "embed: size, epochs, width, batch_size of a vae are at least 1, crop at least 0"
+            )
         self.size, self.kl_weight, self.epochs, self.width = size, kl_weight, epochs, width
         self.learning_rate, self.batch_size, self.seed = learning_rate, batch_size, seed
+        self.crop, self.flip = crop, flip
         self.encoder: nn.Module = nn.Identity()
         self.decoder: nn.Module = nn.Identity()
 
@@ -59,6 +66,8 @@ class VAE(Embedding):
             "learning_rate": self.learning_rate,
             "batch_size": self.batch_size,
             "seed": self.seed,
+            "crop": self.crop,
+            "flip": self.flip,
         }
 
     def fit(self, x: Tensor, *, progress: Progress | None = None) -> Self:
@@ -71,7 +80,7 @@ class VAE(Embedding):
             generator = stream(self.seed, "vae", epoch)
             for index in torch.randperm(len(x), generator=generator).split(self.batch_size):
                 optimiser.zero_grad(set_to_none=True)
-                self._negative_bound(x[index], generator).backward()
+                self._negative_bound(self._varied(x[index], generator), generator).backward()
                 optimiser.step()
             if progress is not None:
                 progress(epoch + 1, self.epochs)
@@ -92,6 +101,11 @@ class VAE(Embedding):
         self._build(tuple(shape))
         self.load_state_dict(dict(tensors))
         return self._finished()
+
+    def _varied(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        """A training batch, cropped and mirrored where asked."""
+        x = random_crop(x, self.crop, generator) if self.crop else x
+        return random_flip(x, generator) if self.flip else x
 
     def _finished(self) -> Self:
         self.eval()

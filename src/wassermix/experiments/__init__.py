@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from wassermix.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from wassermix.experiments.figures import draw_figure, table_figure
     from wassermix.experiments.gather import gather
     from wassermix.experiments.page import table_page
     from wassermix.experiments.runner import check_table, run_table
@@ -17,11 +18,13 @@ __all__ = [
     "Table",
     "at_paper_scale",
     "check_table",
+    "draw_figure",
     "gather",
     "load_table",
     "run_study",
     "run_table",
     "study_names",
+    "table_figure",
     "table_names",
     "table_page",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from scipy import stats
 import wassermix
 from wassermix.attacks import AttackResult, make_attack
 from wassermix.audit import PerformanceGeodesic
+from wassermix.audit.result import PairCurve
 from wassermix.certify import Certificates
 from wassermix.engine.run import Run
 from wassermix.experiments.runner import audit_name, run_folder
@@ -36,8 +38,9 @@ def gather(table: Table, out: Path, *, name: str) -> dict[str, Any]:
         "version": wassermix.__version__,
         **table.model_dump(mode="json"),
         "results": {row: _summary(found) for row, found in runs.items() if found},
-        "against_control": _compared(dict.fromkeys(table.rows, table.control), runs),
+        "against_control": _compared({row: table.control_of(row) for row in table.rows}, runs),
         "against_rows": _compared(table.against, runs),
+        "tested": _tested(table, runs),
     }
 
 
@@ -64,8 +67,15 @@ def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
     if attacks:
         found["attacks"] = [AttackResult.read(path) for path in attacks]
     if audit is not None:
-        found["variation"] = [pair.total_variation for pair in PerformanceGeodesic.read(audit).pairs]
+        pairs = PerformanceGeodesic.read(audit).pairs
+        found["variation"] = [pair.total_variation for pair in pairs]
+        found["curve"] = {key: _along(pairs, key) for key in ("t", "kl", "loss")}
     return found if log is None else {**found, **_certified_run(log)}
+
+
+def _along(pairs: Sequence[PairCurve], key: str) -> list[float]:
+    """The mean curve over the pairs of classes."""
+    return np.mean([getattr(pair, key) for pair in pairs], axis=0).tolist()  # type: ignore[no-any-return]
 
 
 def _certified_run(log: Path) -> dict[str, Any]:
@@ -90,6 +100,9 @@ def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
         row["acr_seed_sd"] = statistics.stdev(run["acr"] for run in runs)
     if "variation" in runs[0]:
         row["total_variation"] = statistics.fmean(value for run in runs for value in run["variation"])
+        row["curve"] = {
+            key: np.mean([run["curve"][key] for run in runs], axis=0).tolist() for key in runs[0]["curve"]
+        }
     if "certified" in runs[0]:
         row["certified"] = [
             _cell([run["certified"][i] for run in runs]) for i in range(len(runs[0]["certified"]))
@@ -141,6 +154,13 @@ def _compared(others: dict[str, str], runs: dict[str, list[dict[str, Any]]]) -> 
     return found
 
 
+def _tested(table: Table, runs: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The comparison behind every test of the table that has been measured; a pair of rows stands once."""
+    pairs = dict.fromkeys((test.row, test.control) for test in table.tests)
+    compared = {(row, other): _compared({row: other}, runs) for row, other in pairs}
+    return [{"row": row, "control": other, **found[row]} for (row, other), found in compared.items() if found]
+
+
 def _comparison(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, Any]:
     found: dict[str, Any] = {"seeds": len(pairs)}
     if "radius" in pairs[0][0]:
@@ -153,7 +173,19 @@ def _comparison(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str,
         ]
     if len(pairs[0][0].get("variation", [])) > 1:  # one pair of classes has no spread to judge by
         found["variation_difference"] = paired_difference(*_both(pairs, "variation"))
+    for which in range(len(pairs[0][0].get("attacks", []))):
+        first, second = ([side["attacks"][which] for side in sides] for sides in zip(*pairs))
+        robust = paired_difference(_flags(first, "robust_correct"), _flags(second, "robust_correct"))
+        found.setdefault("attacked_difference", []).append(robust)
+        found["clean_difference"] = paired_difference(
+            _flags(first, "clean_correct"), _flags(second, "clean_correct")
+        )
     return found
+
+
+def _flags(results: Sequence[AttackResult], key: str) -> Values:
+    """Which images were right, ``(seeds, images)``."""
+    return np.array([getattr(result, key).numpy() for result in results], dtype=np.float64)
 
 
 def _both(pairs: list[tuple[dict[str, Any], dict[str, Any]]], key: str) -> tuple[Values, Values]:
@@ -170,8 +202,8 @@ def paired_difference(first: Values, second: Values) -> dict[str, float]:
 
     Two things could have come out otherwise, and their variances add up: which images were drawn (their mean
     differences over seeds) and, with more than one seed, how training went (``seed_sd``, the spread of the
-    mean difference over seeds); the quantile is Student's with Welch's degrees of freedom. With one seed the
-    interval speaks of these two networks only.
+    mean difference over seeds); the quantile is Student's with Welch's degrees of ``freedom``, ``error`` the
+    standard error. With one seed the interval speaks of these two networks only.
     """
     gaps = first - second
     parts = [_mean_variance(gaps.mean(axis=0))]
@@ -182,6 +214,7 @@ def paired_difference(first: Values, second: Values) -> dict[str, float]:
     half = float(stats.t.ppf(0.975, max(freedom, 1.0)) * variance**0.5)
     mean = float(gaps.mean())
     found = {"mean": mean, "low": mean - half, "high": mean + half}
+    found |= {"error": float(variance**0.5), "freedom": float(max(freedom, 1.0))}
     return found if len(gaps) == 1 else {**found, "seed_sd": float(gaps.mean(axis=1).std(ddof=1))}
 
 

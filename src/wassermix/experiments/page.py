@@ -6,7 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from wassermix.experiments.sigmas import at_sigma, sigma_of
+
 __all__ = ["table_page"]
+
+STEP = 0.25
+"""Published tables tell the accuracy at multiples of this radius."""
 
 
 def table_page(record: dict[str, Any]) -> str:
@@ -49,35 +54,65 @@ def _seeds(record: dict[str, Any]) -> str:
 
 
 def _table(record: dict[str, Any]) -> Iterator[str]:
-    rows = record["results"]
+    rows, published = record["results"], record.get("published", {})
     if not rows:
         yield "No row is finished yet."
         return
     first = next(iter(rows.values()))
+    radii = _radii(rows, published)
     heads = ["row", "seeds", "updates", "passes", "minutes"]
     heads += ["total variation"] if "total_variation" in first else []
     heads += ["average radius"] if "acr" in first else []
-    heads += [f"r = {cell['radius']:g}" for cell in first.get("certified", [])]
+    heads += [f"r = {radius:g}" for radius in radii]
     heads += [
         _attack_head(attack, which) for attack in first.get("attacks", []) for which in ("clean", "attacked")
     ]
     yield _line(heads)
     yield _line(["---"] * len(heads))
+    by = record.get("published_by", "published")
     for name, row in rows.items():
-        yield _line(_cells(name, row))
-    for name, published in record.get("published", {}).items():
-        yield _line(_published_cells(name, published, first))
-    if record.get("published_note"):
+        yield _line(_cells(name, row, radii))
+        if name in published:
+            yield _line(_published_cells(f"{name} ({by})", published[name], first, radii))
+    for name in (name for name in published if name not in rows):
+        yield _line(_published_cells(f"{name} ({by})", published[name], first, radii))
+    yield from _remarks(record)
+
+
+def _radii(rows: dict[str, Any], published: dict[str, Any]) -> list[float]:
+    """Every radius that some row tells; rows at another noise have others."""
+    own = {cell["radius"] for row in rows.values() for cell in row.get("certified", [])}
+    theirs = {STEP * place for row in published.values() for place in range(len(row["certified"]))}
+    return sorted(own | theirs) if own else []
+
+
+def _published_cells(name: str, row: dict[str, Any], first: dict[str, Any], radii: list[float]) -> list[str]:
+    """A row of the literature under the same heads; what it does not tell stays empty."""
+    cells = [name, "", "", "" if row["passes"] is None else str(row["passes"]), ""]
+    cells += [""] if "total_variation" in first else []
+    cells += [_number(row["acr"], 3)] if "acr" in first else []
+    told = {STEP * place: value for place, value in enumerate(row["certified"])}
+    cells += [_number(told.get(radius), 1) for radius in radii]
+    attacked = [*row.get("attacked", ()), *[None] * len(first.get("attacks", []))]
+    for _, value in zip(first.get("attacks", []), attacked):
+        cells += [_number(row.get("clean"), 1), _number(value, 1)]
+    return cells
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def _remarks(record: dict[str, Any]) -> Iterator[str]:
+    """Where published numbers come from: the table's note, and each remark with its rows."""
+    rows: dict[str, list[str]] = {}
+    for name, row in record.get("published", {}).items():
+        if row.get("remark"):
+            rows.setdefault(row["remark"], []).append(name)
+    remarks = [f"{', '.join(names)}: {remark}." for remark, names in rows.items()]
+    if text := " ".join([record.get("published_note", ""), *remarks]).strip():
         yield ""
-        yield record["published_note"]
-
-
-def _published_cells(name: str, row: dict[str, Any], first: dict[str, Any]) -> list[str]:
-    """A row of the literature under the same heads; the accuracies that it does not tell stay empty."""
-    cells = [f"{name} (published)", "", "", str(row["passes"]), ""]
-    cells += [f"{row['acr']:.3f}"] if "acr" in first else []
-    told = [f"{value:.1f}" for value in row["certified"]]
-    return [*cells, *told, *[""] * (len(first.get("certified", [])) - len(told))]
+        yield text
 
 
 def _sureness(record: dict[str, Any]) -> Iterator[str]:
@@ -95,7 +130,7 @@ def _sureness(record: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _cells(name: str, row: dict[str, Any]) -> list[str]:
+def _cells(name: str, row: dict[str, Any], radii: list[float]) -> list[str]:
     cells = [
         name,
         str(len(row["seeds"])),
@@ -110,14 +145,18 @@ def _cells(name: str, row: dict[str, Any]) -> list[str]:
             f"{row['acr']:.3f}" + (f" (sd {row['acr_seed_sd']:.3f})" if "acr_seed_sd" in row else "")
         )
     reach = row.get("reach", math.inf)  # beyond it the draws prove nothing, whatever the network
-    cells += [
-        _share(cell["accuracy"], cell["low"], cell["high"]) if cell["radius"] <= reach else "–"
-        for cell in row.get("certified", [])
-    ]
+    told = {cell["radius"]: cell for cell in row.get("certified", [])}
+    cells += [_certified(told.get(radius), reach) for radius in radii]
     for attack in row.get("attacks", []):
         for which in ("clean", "robust"):
             cells.append(_share(attack[f"{which}_accuracy"], attack[f"{which}_low"], attack[f"{which}_high"]))
     return cells
+
+
+def _certified(cell: dict[str, float] | None, reach: float) -> str:
+    if cell is None:
+        return ""
+    return _share(cell["accuracy"], cell["low"], cell["high"]) if cell["radius"] <= reach else "–"
 
 
 def _attack_head(attack: dict[str, Any], which: str) -> str:
@@ -130,11 +169,16 @@ def _attack_head(attack: dict[str, Any], which: str) -> str:
 MEASURES = {
     "acr_difference": "Average radius",
     "variation_difference": "Total variation between classes",
+    "attacked_difference": "Accuracy under the table's last attack",
 }
 
 
 def _paired(record: dict[str, Any]) -> Iterator[str]:
-    compared = [(row, record["control"], found) for row, found in record["against_control"].items()]
+    control, several = record["control"], record.get("sigmas")
+    compared = [
+        (row, at_sigma(control, sigma_of(row)) if several else control, found)
+        for row, found in record["against_control"].items()
+    ]
     further = record.get("against_rows", {})  # files of earlier versions have none
     compared += [(row, record["against"][row], found) for row, found in further.items()]
     for key, words in MEASURES.items():
@@ -149,7 +193,7 @@ def _paired(record: dict[str, Any]) -> Iterator[str]:
 
 
 def _difference(row: str, other: str, found: dict[str, Any], key: str) -> str:
-    gap = found[key]
+    gap = found[key][-1] if isinstance(found[key], list) else found[key]  # attacks: the last is the strongest
     spread = f"{gap['seed_sd']:.3f}" if "seed_sd" in gap else ""
     interval = f"{gap['low']:+.3f} to {gap['high']:+.3f}"
     return _line([row, other, str(found["seeds"]), f"{gap['mean']:+.3f}", interval, spread])

@@ -11,7 +11,7 @@ from wassermix.recipes import load_recipe
 
 __all__ = ["at_paper_scale"]
 
-LENGTHS = ("batch_size", "epochs", "updates", "budget")
+LENGTHS = ("batch_size", "epochs", "updates", "budget", "embed.epochs")
 """What a reduced table overrides to be short."""
 
 
@@ -24,7 +24,7 @@ def at_paper_scale(table: Table) -> Table:
     if "/reduced/" not in table.recipe:
         raise InputError(f"recipe '{table.recipe}' has one scale only; leave --scale out")
     rows = {row: _full_row(table, row) for row in table.rows}
-    common = {key: value for key, value in table.common.items() if key not in LENGTHS}
+    common = {key: value for key, value in table.common.items() if key not in LENGTHS} | table.at_paper
     certify = None if table.certify is None else table.certify.model_copy(update={"n": 100_000})
     changed = {"recipe": _full_name(table.recipe), "common": common, "rows": rows, "certify": certify}
     return table.model_copy(update=changed)
