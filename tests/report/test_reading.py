@@ -76,6 +76,12 @@ def test_a_run_that_is_not_there_is_named(name: str, tmp_path: Path) -> None:
         load_run(tmp_path / name)
 
 
+def test_a_file_that_is_no_log_is_not_called_absent(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    with pytest.raises(InputError, match="is a file; expected a run directory, or a log ending in .tsv"):
+        load_runs([tmp_path / "model.safetensors"])
+
+
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a run directory"):
         load_run(tmp_path)

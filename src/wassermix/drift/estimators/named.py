@@ -45,16 +45,7 @@ class Joint(CarriedLabels):
 class JointFeature(CarriedLabels):
     """The relaxed plan by features alone, not corrected: for models whose inputs say little, as of photos."""
 
-    def __init__(
-        self,
-        *,
-        relax: float = 0.1,
-        move: bool = True,
-        entropy: float = 0.02,
-        block: int = 500,
-        folds: int = 2,
-    ) -> None:
+    def __init__(self, *, block: int = 500, folds: int = 2) -> None:
         super().__init__(
-            input=0.0, feature=1.0, relax=relax, move=move, entropy=entropy, corrected=False, block=block,
-            folds=folds,
-        )  # fmt: skip
+            input=0.0, feature=1.0, relax=0.1, move=True, corrected=False, block=block, folds=folds
+        )
