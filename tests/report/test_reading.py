@@ -45,7 +45,7 @@ def other_frames(run: Path) -> None:
 LOG = "idx\tlabel\tpredict\tradius\tcorrect\n0\t1\t1\tfar\t1\n"
 BROKEN = {
     "config is not YAML": (overwrite("config.yaml", "a: [1"), "not valid YAML"),
-    "config is a list": (overwrite("config.yaml", "- 1\n"), "expected an object"),
+    "config is a list": (overwrite("config.yaml", "- 1\n"), "expected named values"),
     "metrics line": (overwrite("metrics.jsonl", '{"epoch": 1}\n{nonsense}\n'), "line 2 is not valid JSON"),
     "certify is not JSON": (overwrite("certify/*.json", "{"), "not valid JSON"),
     "no parameters": (change("certify", lambda v: v.pop("alpha")), "alpha"),
@@ -78,7 +78,7 @@ def test_a_run_that_is_not_there_is_named(name: str, tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_log_is_not_called_absent(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
-    with pytest.raises(InputError, match="is a file; expected a run directory, or a log ending in .tsv"):
+    with pytest.raises(InputError, match="is a file; expected a run directory"):
         load_runs([tmp_path / "model.safetensors"])
 
 
