@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from wassermix.core.errors import InputError
@@ -39,6 +40,15 @@ def test_a_table_may_have_a_label_column(tmp_path: Path) -> None:
     assert found.samples.x.tolist() == [[1, 2], [3, 4]]
     (tmp_path / "u.csv").write_text("a,b\n1,2\n3,4\n")
     assert load_unlabelled(tmp_path / "u.csv", shape=(2,)).labels is None
+
+
+def test_columns_are_found_by_name_in_any_order(tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("day,b,species,a\n1,2.0,x,0.5\n2,3.0,y,0.25\n")
+    new = load_unlabelled(tmp_path / "new.csv", shape=(2,), columns=("a", "b"))
+    assert new.columns == ("a", "b")
+    assert new.samples.get(torch.arange(2)).tolist() == [[0.5, 2.0], [0.25, 3.0]]
+    with pytest.raises(InputError, match="the training file has a, c"):
+        load_unlabelled(tmp_path / "new.csv", shape=(2,), columns=("a", "c"))
 
 
 def test_a_folder_of_pictures_without_classes(tmp_path: Path) -> None:

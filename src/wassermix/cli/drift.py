@@ -51,7 +51,9 @@ def _check(target: Target, new: NewData, settings: DriftSettings, *, output: Out
     result = check_to_files(
         target.model,
         reference,
-        load_unlabelled(new.data, shape=tuple(target.data.shape), scale=target.data.scale),
+        load_unlabelled(
+            new.data, shape=tuple(target.data.shape), scale=target.data.scale, columns=target.data.columns
+        ),
         output=output,
         settings=settings,
         labelled=None if new.labelled is None else read_labels(new.labelled),
@@ -83,6 +85,7 @@ def _watch(
         settings=settings,
         watching=watching,
         scale=target.data.scale,
+        columns=target.data.columns,
         seen=seen,
     )
     state = None if last is None else last.record()

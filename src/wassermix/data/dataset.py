@@ -34,6 +34,8 @@ class Dataset:
     known_statistics: Statistics | None = None
     scale: Statistics | None = None
     """Mean and deviation of each column that the samples were standardised by; None: they were not."""
+    columns: tuple[str, ...] = ()
+    """The names of a table's inputs, in the order of the vector."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from wassermix.data.share import refuse_share, set_apart
 from wassermix.data.splits import TensorSplit
 from wassermix.data.standardize import noting, standardized, unlike_scales
 
-__all__ = ["LABELS", "load_table", "read_columns"]
+__all__ = ["LABELS", "column_order", "load_table", "read_columns"]
 
 LABELS = ("label", "y", "target", "class")
 """What a label column may be called."""
@@ -71,28 +71,45 @@ def load_table(
         )
     k = count_classes(train, held, where)
     shown = names or tuple(str(number) for number in range(k))
-    data = Dataset(path.name.split(".")[0], train, held, k, "vector", note=note, class_names=shown)
+    data = Dataset(
+        path.name.split(".")[0],
+        train,
+        held,
+        k,
+        "vector",
+        note=note,
+        class_names=shown,
+        columns=table.columns,
+    )
     return standardized(data) if standardize else noting(data, unlike_scales(train))
 
 
 def _test_split(path: Path, label: str | None, train: _Table, *, names: tuple[str, ...]) -> TensorSplit:
     where = f"test data '{path}'"
     table = _read(path, label, where)
-    missing = [column for column in train.columns if column not in table.columns]
-    if missing or len(table.columns) != len(train.columns):
-        raise InputError(
-            f"{where} has the columns {', '.join(table.columns)}; "
-            f"the training file has {', '.join(train.columns)}"
-        )
-    twice = next((column for column in train.columns if train.columns.count(column) > 1), None)
-    if twice is not None and table.columns != train.columns:
+    if len(table.columns) != len(train.columns):
+        raise InputError(_other_columns(where, table.columns, train.columns))
+    order = column_order(table.columns, train.columns, where)
+    return TensorSplit(vector_tensor(table.values[:, order], where), _numbered(table.labels, names, where))
+
+
+def column_order(found: Sequence[str], wanted: Sequence[str], where: str, /) -> list[int]:
+    """Where each of the ``wanted`` columns stands among those ``found``, by name."""
+    if list(found) == list(wanted):
+        return list(range(len(wanted)))
+    if any(column not in found for column in wanted):
+        raise InputError(_other_columns(where, found, wanted))
+    twice = next((column for column in wanted if max(found.count(column), wanted.count(column)) > 1), None)
+    if twice is not None:
         raise InputError(
             f"{where} has its columns in another order, and two are called '{twice}'; "
             "give each column a name of its own, or both files the same order"
         )
-    same = table.columns == train.columns
-    order = [number if same else table.columns.index(name) for number, name in enumerate(train.columns)]
-    return TensorSplit(vector_tensor(table.values[:, order], where), _numbered(table.labels, names, where))
+    return [found.index(name) for name in wanted]
+
+
+def _other_columns(where: str, found: Sequence[str], wanted: Sequence[str]) -> str:
+    return f"{where} has the columns {', '.join(found)}; the training file has {', '.join(wanted)}"
 
 
 def read_columns(path: Path, where: str) -> tuple[list[str], NDArray[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from wassermix.data.npz import to_nchw
 from wassermix.data.registry import DATA
 from wassermix.data.splits import Split, TensorSplit
 from wassermix.data.standardize import StandardSplit
-from wassermix.data.table import LABELS, read_columns
+from wassermix.data.table import LABELS, column_order, read_columns
 
 __all__ = ["NewSamples", "load_unlabelled"]
 
@@ -43,13 +44,18 @@ class NewSamples:
 
 
 def load_unlabelled(
-    source: str | Path, *, shape: tuple[int, ...], scale: Statistics | None = None
+    source: str | Path,
+    *,
+    shape: tuple[int, ...],
+    scale: Statistics | None = None,
+    columns: Sequence[str] = (),
 ) -> NewSamples:
     """New samples of ``shape`` from an npz, npy or CSV file, a folder of images, or a known name's test set.
 
     An npz file holds its samples as ``x`` (or ``x_test``), labels, if any, as ``y``; a CSV file has a column
-    for each input, in the order of the training file, and perhaps one called label; a folder holds images, in
-    class folders or not. ``scale`` is that of the training data where they were standardised: files hold
+    for each input, and perhaps one called label; a folder holds images, in class folders or not. ``columns``
+    are the names in the training file: those of a CSV file are then taken by name, others are passed over;
+    without them, they come in the order of the training file. ``scale`` is that of the training data where they were standardised: files hold
     columns in their own units and are put on that scale here.
     """
     name, path = str(source), Path(source).expanduser()
@@ -59,15 +65,15 @@ def load_unlabelled(
     if not path.exists():
         known = ", ".join(DATA.names())
         raise InputError(f"new data '{name}' do not exist; expected a file, a folder or one of {known}")
-    new = _fitting(_from_path(path, shape), shape)
+    new = _fitting(_from_path(path, shape, columns), shape)
     return new if scale is None else replace(new, samples=StandardSplit(new.samples, scale))
 
 
-def _from_path(path: Path, shape: tuple[int, ...]) -> NewSamples:
+def _from_path(path: Path, shape: tuple[int, ...], columns: Sequence[str]) -> NewSamples:
     if path.is_dir():
         return _folder(path, shape)
     if path.name.endswith(TABLES):
-        return _table(path)
+        return _table(path, columns)
     if path.suffix in (".npz", ".npy"):
         return _arrays(path, shape)
     raise InputError(
@@ -137,11 +143,14 @@ def _read(path: Path, where: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
         raise InputError(f"{where} cannot be read: damaged, cut off or pickled ({error})") from error
 
 
-def _table(path: Path) -> NewSamples:
+def _table(path: Path, wanted: Sequence[str]) -> NewSamples:
     where = f"new data '{path}'"
     columns, values = read_columns(path, where)
-    marked = [n for n, column in enumerate(columns) if column.lower() in LABELS]
+    marked = [n for n, column in enumerate(columns) if column.lower() in LABELS and column not in wanted]
     inputs = [n for n in range(len(columns)) if n not in marked[:1]]
+    if wanted:
+        order = column_order([columns[n] for n in inputs], wanted, where)
+        inputs = [inputs[n] for n in order]
     try:
         x = values[:, inputs].astype(np.float64)
     except ValueError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,7 @@ def stream_to_files(
     settings: DriftSettings,
     watching: StreamSettings,
     scale: Statistics | None = None,
+    columns: Sequence[str] = (),
     seen: Callable[[BatchLine], None] | None = None,
 ) -> BatchLine | None:
     """Watch a stream into ``folder/NAME.jsonl``, a line for each batch; returns the last one.
@@ -146,7 +147,7 @@ def stream_to_files(
         done = {(line.source, line.first) for line in lines}
         shape = tuple(prepared.samples.get(torch.arange(1)).shape[1:])
         for source in sources:
-            new = load_unlabelled(source, shape=shape, scale=scale)
+            new = load_unlabelled(source, shape=shape, scale=scale, columns=columns)
             for first, batch in cut(new.samples, watching.every):
                 if (source.name, first) not in done:
                     line = monitor.watch(batch, source=source.name, first=first)
