@@ -55,8 +55,8 @@ def load_unlabelled(
     An npz file holds its samples as ``x`` (or ``x_test``), labels, if any, as ``y``; a CSV file has a column
     for each input, and perhaps one called label; a folder holds images, in class folders or not. ``columns``
     are the names in the training file: those of a CSV file are then taken by name, others are passed over;
-    without them, they come in the order of the training file. ``scale`` is that of the training data where they were standardised: files hold
-    columns in their own units and are put on that scale here.
+    without them, they come in the order of the training file. ``scale`` is that of the training data where
+    they were standardised: files hold columns in their own units and are put on that scale here.
     """
     name, path = str(source), Path(source).expanduser()
     if name in DATA.names():
