@@ -6,7 +6,15 @@ import json
 from pathlib import Path
 
 import numpy as np
+import torch
 import yaml
+
+from wassermix.core.job import Output
+from wassermix.core.samples import TensorSamples
+from wassermix.data.splits import TensorSplit
+from wassermix.data.unlabelled import NewSamples
+from wassermix.drift.run import check_to_files
+from wassermix.drift.settings import DriftSettings
 
 RADII = [0.0, 0.25, 0.5, 0.75]
 
@@ -170,6 +178,24 @@ def write_audit(
         frames=np.stack([frames[i] for i in shown]),
         pairs=ends,
         t=np.linspace(0, 1, times),
+    )
+
+
+def write_drift(path: Path) -> None:
+    """A real check of three kinds of 8x8 pictures that have become darker."""
+    generator = torch.Generator().manual_seed(0)
+    y = torch.arange(120) % 3
+    stripes = torch.nn.functional.one_hot(torch.arange(8) % 3, 3).float().T[y]  # (120, 8)
+    x = (0.2 + 0.6 * stripes[:, None, None, :].expand(-1, 1, 8, -1)).clone()
+    x += 0.05 * torch.rand(x.shape, generator=generator)
+    weight = torch.nn.functional.one_hot(torch.arange(8) % 3, 3).float()
+    settings = DriftSettings(estimator="joint", permutations=19, resamples=10, points=5)
+    check_to_files(
+        lambda pictures: pictures.mean(dim=(1, 2)) @ weight,
+        TensorSamples(x[:60], y[:60]),
+        NewSamples("darker", TensorSplit(0.6 * x[60:], y[60:]), None),
+        output=Output(path / "drift", "darker"),
+        settings=settings,
     )
 
 

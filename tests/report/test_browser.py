@@ -13,7 +13,7 @@ import pytest
 
 from report.chromium import CHROMIUM, Tab, chromium
 from report.pages import Page
-from report.synthetic_runs import write_attack, write_audit, write_certified, write_run
+from report.synthetic_runs import write_attack, write_audit, write_certified, write_drift, write_run
 from wassermix.report import write_report
 
 pytestmark = [
@@ -78,6 +78,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_attack(first, images=40, passed=False)
     for run in (first, second):
         write_audit(run, half=True)
+    write_drift(first)
     write_report([first, second], folder / "report.html")
     return folder / "report.html"
 
@@ -172,6 +173,27 @@ def test_a_pair_without_pictures_shows_none_of_another_pair(tab: Tab, crowded: P
     option = "#explorer-pair optgroup[label=\\'curves only\\'] option"
     chosen(tab, "pair", tab.run(f"document.querySelector('{option}').value"))
     assert tab.run("getComputedStyle(document.getElementById('explorer-stage')).display") == "none"
+
+
+WAY = """(() => { const way = document.querySelector("figure.way"); return {
+  reading: way.querySelector(".reading").textContent, picture: way.querySelector("canvas").toDataURL(),
+  value: Number(way.querySelector("input").value), max: Number(way.querySelector("input").max) }; })()"""
+
+
+def test_the_way_to_new_data_is_walked_by_keys(tab: Tab, crowded: Path) -> None:
+    tab.look(1280)
+    tab.open(crowded)
+    new = tab.run(WAY)
+    assert new["value"] == new["max"] == 8
+    assert "At t = 1.00: carried labels agree on" in new["reading"]
+    tab.run("document.querySelector('figure.way input').focus()")
+    tab.press("Home")
+    old = tab.run(WAY)
+    assert "At t = 0.00" in old["reading"]
+    assert old["picture"] != new["picture"]
+    tab.press("ArrowRight")
+    assert tab.run(WAY)["value"] == 1
+    assert tab.said == []
 
 
 def test_every_table_can_be_taken_as_markdown_and_csv(tab: Tab, crowded: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -85,7 +86,21 @@ def _figures(kept: Kept) -> Iterator[Safe]:
             "The samples that moved most, from their partners in the reference (left) to themselves (right)."
         )
         image = Safe(f'<img class="strip" src="{sheet(kept.frames)}" alt="{escape(words)}">')
-        yield element("figure", image, element("figcaption", words))
+        steps = {"class": "way", "data-way": json.dumps(_steps(kept))}  # page.js makes a slider of it
+        yield element("figure", image, element("figcaption", words), attributes=steps)
+
+
+def _steps(kept: Kept) -> dict[str, Any]:
+    """What the slider shows at each time of the pictures."""
+    assert kept.frames is not None
+    samples, times, _, height, width = kept.frames.shape
+    t = np.linspace(0, 1, times)
+    found: dict[str, Any] = {"samples": samples, "size": [height, width], "t": t.round(3).tolist()}
+    way = kept.result.way
+    if way is not None:
+        lines = {"accuracy": way.accuracy, "confidence": way.confidence}
+        found |= {key: np.interp(t, way.t, values).round(4).tolist() for key, values in lines.items()}
+    return found
 
 
 def _curve(label: str, x: Any, y: Any) -> Curve:

@@ -280,3 +280,37 @@
   slider.value = Math.round(Number(slider.max) / 2);
   move();
 })();
+// The way to new data: its pictures at one time, chosen by a slider; without a script the whole strip stands there.
+(() => {
+  for (const figure of document.querySelectorAll("figure.way")) {
+    const way = JSON.parse(figure.dataset.way), strip = figure.querySelector("img");
+    const [height, width] = way.size, grow = Math.max(1, Math.round(90 / width)), gap = 6;
+    const canvas = document.createElement("canvas"), slider = document.createElement("input");
+    const reading = document.createElement("p"), travel = document.createElement("div");
+    const end = (text) => Object.assign(document.createElement("span"), { className: "end", textContent: text });
+    canvas.className = "stage";
+    canvas.setAttribute("role", "img");
+    canvas.width = way.samples * (width * grow + gap) - gap;
+    canvas.height = height * grow;
+    Object.assign(slider, { type: "range", min: 0, max: way.t.length - 1, step: 1, value: way.t.length - 1 });
+    slider.setAttribute("aria-label", "Place between the reference and the new data");
+    reading.className = "reading";
+    travel.className = "travel";
+    travel.append(end("reference"), slider, end("new"));
+    const percent = (share) => `${(100 * share).toFixed(1)}%`;
+    const move = () => {
+      const step = Number(slider.value), pen = canvas.getContext("2d");
+      pen.imageSmoothingEnabled = false;
+      for (let i = 0; i < way.samples; i += 1) {
+        pen.drawImage(strip, step * width, i * height, width, height, i * (width * grow + gap), 0, width * grow, height * grow);
+      }
+      const shares = way.accuracy ? `: carried labels agree on ${percent(way.accuracy[step])}, confidence ${percent(way.confidence[step])}` : "";
+      reading.textContent = `At t = ${way.t[step].toFixed(2)}${shares}.`;
+      slider.setAttribute("aria-valuetext", reading.textContent);
+      canvas.setAttribute("aria-label", `${way.samples} samples at t = ${way.t[step].toFixed(2)} between the reference and the new data`);
+    };
+    slider.addEventListener("input", move);
+    strip.before(travel, canvas, reading);
+    if (strip.complete) move(); else strip.addEventListener("load", move);
+  }
+})();
