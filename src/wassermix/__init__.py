@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from wassermix.data import load_data
     from wassermix.drift import DriftMonitor
     from wassermix.embed import PCA, VAE, EncoderDecoder, Pixel, Standard
+    from wassermix.engine.estimator import RobustClassifier
     from wassermix.engine.run import Run, load_run
     from wassermix.engine.run import train_run as train
     from wassermix.geodesic.path import Geodesic, PathPoint
@@ -77,6 +78,7 @@ __all__ = [
     "PathPoint",
     "Pixel",
     "PuzzleMix",
+    "RobustClassifier",
     "Run",
     "SimplexAugmenter",
     "SmoothedPGD",
