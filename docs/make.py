@@ -21,7 +21,14 @@ from plan import plan_page
 from recipe import write_recommendation
 
 from wassermix.evidence.schemas import write_schemas
-from wassermix.experiments import study_names, table_names, table_page
+from wassermix.experiments import (
+    load_claims,
+    load_table,
+    study_names,
+    table_names,
+    table_page,
+    verdict_page,
+)
 
 ROOT = Path(__file__).parent.parent
 RESULTS, DOCS = ROOT / "results", ROOT / "docs"
@@ -41,6 +48,7 @@ def main() -> None:
     draw_studies()
     write_recommendation(RESULTS, DOCS)
     (DOCS / "results.md").write_text(results_page())
+    (DOCS / "verdicts.md").write_text(verdicts())
     (DOCS / "architecture.md").write_text(architecture_page())
     (DOCS / "scale.md").write_text(plan_page((DOCS / "scale.md").read_text(encoding="utf-8"), RESULTS))
     write_schemas(DOCS / "schemas")
@@ -152,6 +160,14 @@ def results_page() -> str:
         if (RESULTS / f"{name}.json").exists():  # benchmarks are run one by one
             parts += [*table(json.loads((RESULTS / f"{name}.json").read_text())), ""]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def verdicts() -> str:
+    """docs/verdicts.md: the paper's claims against every record that there is."""
+    names = [*table_names(), *(f"{name}-paper" for name in table_names()), *study_names()]
+    paths = {name: RESULTS / f"{name}.json" for name in names}
+    records = {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
+    return verdict_page(load_claims(), {name: load_table(name) for name in table_names()}, records)
 
 
 def speed_table(record: dict[str, Any]) -> list[str]:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from wassermix.experiments.scale import at_paper_scale
     from wassermix.experiments.studies import STUDIES, run_study, study_names
     from wassermix.experiments.table import Table, load_table, table_names
+    from wassermix.experiments.verdict_page import verdict_page
+    from wassermix.experiments.verdicts import load_claims
 
 __all__ = [
     "STUDIES",
@@ -20,6 +22,7 @@ __all__ = [
     "check_table",
     "draw_figure",
     "gather",
+    "load_claims",
     "load_table",
     "run_study",
     "run_table",
@@ -27,6 +30,7 @@ __all__ = [
     "table_figure",
     "table_names",
     "table_page",
+    "verdict_page",
 ]
 
 __getattr__ = lazy_names(__name__)

@@ -126,7 +126,7 @@ class Table(_Strict):
     With ``sigmas`` a file's rows stand for one row at each noise (:func:`at_each_sigma`), compared with the
     control at the same noise. ``group`` says whether the table is the paper's or one of ours, ``takes`` how
     long it runs on two cores at reduced scale, ``figure`` which picture belongs to it, and ``tests`` which
-    claims it is about.
+    claims it is about; ``measured_as`` says in what an earlier measurement differs from today's defaults.
     """
 
     title: str
@@ -151,6 +151,7 @@ class Table(_Strict):
     published_note: str = ""
     figure: Literal["geodesics", "certified"] | None = None
     tests: tuple[ClaimTest, ...] = ()
+    measured_as: str = ""
 
     def config(self, row: str, seed: int) -> Config:
         """The training of one row at one seed."""
