@@ -21,6 +21,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine"),
 ]
 NAMES = ("=cmd|a-name-that-somebody-made-from-all-of-the-settings-of-a-run_sigma0.25_seed3", 'a, "b"')
+LEAD = "The second run proves <more> than the first."
 LOOKS = [(width, dark) for width in (390, 1280, 1600) for dark in (False, True)]
 STATE = """(() => { const find = (name) => document.getElementById("explorer-" + name); return {
   x: Number(find("marker").getAttribute("cx")), y: Number(find("marker").getAttribute("cy")),
@@ -79,7 +80,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for run in (first, second):
         write_audit(run, half=True)
     write_drift(first)
-    write_report([first, second], folder / "report.html")
+    write_report([first, second], folder / "report.html", lead=LEAD)
     return folder / "report.html"
 
 
@@ -94,6 +95,15 @@ def test_nothing_is_wider_than_the_window(tab: Tab, crowded: Path, width: int, d
     assert (seen["stacked"] > 3) is (width < 600) or seen["stacked"] < seen["tables"] / 3
     assert (sum(seen["paper"][:3]) < sum(seen["ink"][:3])) is dark
     assert tab.said == []
+
+
+def test_the_page_begins_with_its_sentence_and_a_picture(tab: Tab, crowded: Path) -> None:
+    tab.look(1280)
+    tab.open(crowded)
+    assert tab.run("document.querySelector('main p').textContent") == LEAD
+    assert 100 < tab.run("document.querySelector('main svg').getBoundingClientRect().top") < 500
+    ids = Page(crowded.read_text(encoding="utf-8")).ids
+    assert len(ids) == len(set(ids))
 
 
 def opened(tab: Tab, page: Path, *, width: int = 1280) -> dict[str, Any]:
@@ -228,7 +238,11 @@ def test_paper_holds_the_whole_page_as_text(tab: Tab, crowded: Path) -> None:
     streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", document, flags=re.DOTALL)
     drawn = [_inflated(one) for one in streams]
     assert sum(one.count(b" Tj") + one.count(b" TJ") for one in drawn) > 200  # lines of text, not a picture
+    tab.look(718)  # what the margins leave of A4
     tab.call("Emulation.setEmulatedMedia", media="print", features=[])
+    tab.run("dispatchEvent(new Event('beforeprint'))")
+    seen = tab.run(WIDE)
+    assert (seen["outside"], seen["stacked"]) == ([], 0)
     hidden = tab.run(
         "[...document.querySelectorAll('nav, .explorer, .tools')].map((e) => e.getClientRects().length)"
     )

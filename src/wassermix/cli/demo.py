@@ -73,10 +73,11 @@ def run_demo(out: Path, *, overwrite: bool) -> None:
         with part_of(whole):
             new, files = {"data": str(changed), "score": True}, {"name": NAME, **kept}
             run_drift(folder, new, {}, stream={}, files=files)
-    write_report(folders, out / "report.html")
+    sentence = _sentence(folders)
+    write_report(folders, out / "report.html", lead=sentence)
     console.print(_table(folders))
     say(load_target(folders[0]).data.note)
-    say(_sentence(folders))
+    say(sentence)
     say(f"the page: {(out / 'report.html').resolve()}")
 
 

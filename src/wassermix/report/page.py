@@ -30,6 +30,7 @@ from wassermix.report.results import (
     certified_section,
     compared_section,
     headline,
+    opening,
     overview_section,
 )
 from wassermix.report.vector import inline_svg
@@ -64,10 +65,13 @@ def report(runs: Runs, *, out: str | os.PathLike[str] = "report.html") -> Report
     return write_report([Path(run) for run in given], Path(out))
 
 
-def write_report(runs: list[Path], out: Path) -> ReportSummary:
-    """Write one self-contained page about ``runs`` (run directories or ``.tsv`` logs) to ``out``."""
+def write_report(runs: list[Path], out: Path, *, lead: str = "") -> ReportSummary:
+    """Write one self-contained page about ``runs`` (run directories or ``.tsv`` logs) to ``out``.
+
+    ``lead`` is a sentence to begin with, beside a picture of what is proved.
+    """
     records = load_runs([Path(run) for run in runs])
-    page = build_page(records)
+    page = build_page(records, lead)
     write_text(out, page)
     names = tuple(run.name for run in records)
     missing = tuple(line for what in COMMANDS for line in _missing(records, what))
@@ -75,10 +79,14 @@ def write_report(runs: list[Path], out: Path) -> ReportSummary:
     return ReportSummary(out, len(page.encode("utf-8")), names, missing, said)
 
 
-def build_page(runs: Sequence[RunRecord]) -> str:
+def build_page(runs: Sequence[RunRecord], lead: str = "") -> str:
     """The page as text."""
     audits, series = audits_of(runs)
-    sections = [*_result_sections(runs), *_audit_sections(runs, audits, series), *_background_sections(runs)]
+    sections = [
+        *_result_sections(runs, lead),
+        *_audit_sections(runs, audits, series),
+        *_background_sections(runs),
+    ]
     title = " · ".join(run.name for run in runs)
     script = _part("page.js")
     return Template(_part("page.html")).substitute(
@@ -114,9 +122,11 @@ def script_hash(script: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def _result_sections(runs: Sequence[RunRecord]) -> Iterator[Safe]:
+def _result_sections(runs: Sequence[RunRecord], lead: str) -> Iterator[Safe]:
     tests = comparisons(runs)
-    yield _section("overview", "Results at a glance", headline(runs, tests), overview_section(runs))
+    said = headline(runs, tests)
+    first = opening(runs, lead, said) if lead else said
+    yield _section("overview", "Results at a glance", first, overview_section(runs))
     proved = [_lead(CERTIFICATES), certified_section(runs)] if any(run.certified for run in runs) else []
     yield _section("certified", "What is proved", *proved, *_absent(_missing(runs, "certify")))
     found = [_lead(ATTACKS), attacked_section(runs)] if any(run.attacked for run in runs) else []

@@ -22,7 +22,14 @@ from wassermix.report.vector import inline_svg
 from wassermix.report.verdict import audit_groups, other_weights, smoothness, variation, verdict
 from wassermix.report.wording import interval, number, p_value, percent, points, settings
 
-__all__ = ["attacked_section", "certified_section", "compared_section", "headline", "overview_section"]
+__all__ = [
+    "attacked_section",
+    "certified_section",
+    "compared_section",
+    "headline",
+    "opening",
+    "overview_section",
+]
 
 Group = list[tuple[RunRecord, CertifiedSet]]
 AHEAD = 0.05
@@ -94,6 +101,16 @@ def _certified_columns(runs: Sequence[RunRecord]) -> Iterator[tuple[str, dict[st
 def attacked_section(runs: Sequence[RunRecord]) -> Safe:
     """One table per attack, with what its sanity checks say."""
     return join(_attack_table(runs, group) for group in attack_groups(runs).values())
+
+
+def opening(runs: Sequence[RunRecord], lead: str, below: Safe) -> Safe:
+    """The sentence that a page begins with, what stands below it, and beside both what is proved."""
+    groups = list(certified_groups(runs).values())
+    said = element("div", element("p", lead, attributes={"class": "opening"}), below)
+    if not groups:
+        return said
+    picture = _picture(runs, groups[0], "What is proved, at a glance")
+    return element("div", said, picture, attributes={"class": "pair"})
 
 
 def certified_section(runs: Sequence[RunRecord]) -> Safe:
@@ -192,13 +209,7 @@ def _checks(attack: Attacked) -> Safe:
 def _certified_block(runs: Sequence[RunRecord], group: Group) -> Safe:
     protocol = protocol_name(group[0][1])
     title = element("h3", f"Certified accuracy: {protocol}")
-    curves = [_curve(_legend_name(group, run, item), item, _number(runs, run)) for run, item in group]
-    words = "Certified accuracy over the ℓ2 radius; bands are 95% intervals."
-    picture = element(
-        "figure",
-        inline_svg(certified_curves(curves), f"{words} Protocol: {protocol}."),
-        element("figcaption", words),
-    )
+    picture = _picture(runs, group, "Certified accuracy over the ℓ2 radius")
     remarks = [element("li", f"{sentence}.") for sentence in crossings(group)]
     statements = element(
         "ul", *remarks, *(_set_statement(run, item) for run, item in group), attributes={"class": "remarks"}
@@ -211,6 +222,13 @@ def _certified_block(runs: Sequence[RunRecord], group: Group) -> Safe:
             element("div", picture, statements, attributes={"class": "pair"}),
         ]
     )
+
+
+def _picture(runs: Sequence[RunRecord], group: Group, title: str) -> Safe:
+    curves = [_curve(_legend_name(group, run, item), item, _number(runs, run)) for run, item in group]
+    words = f"{title}; bands are 95% intervals."
+    described = f"{words} Protocol: {protocol_name(group[0][1])}."
+    return element("figure", inline_svg(certified_curves(curves), described), element("figcaption", words))
 
 
 def _certified_table(runs: Sequence[RunRecord], group: Group, protocol: str) -> Safe:
