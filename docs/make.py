@@ -9,6 +9,7 @@ import argparse
 import importlib
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import matplotlib
 import numpy as np
 from gallery import make_gallery
 from matplotlib.figure import Figure
+from page import fill
 from plan import plan_page
 from recipe import write_recommendation
 
@@ -44,7 +46,9 @@ def main() -> None:
     demo = parser.parse_args().demo
     if demo is not None:
         collect(demo)
+        take_screenshot(demo / "report.html", DOCS / "page.png")
     draw_picture()
+    fill(ROOT / "README.md", "demo", ["```text", *summary_lines(), "```"])
     draw_studies()
     write_recommendation(RESULTS, DOCS)
     (DOCS / "results.md").write_text(results_page())
@@ -80,6 +84,26 @@ def collect(demo: Path) -> None:
     RESULTS.mkdir(exist_ok=True)
     shutil.copy(frames, RESULTS / "demo-frames.npz")
     (RESULTS / "demo.json").write_text(json.dumps({"runs": runs}, indent=1) + "\n")
+    shutil.copy(demo / "summary.txt", RESULTS / "demo.txt")
+
+
+def summary_lines() -> list[str]:
+    """What the demo printed at its end."""
+    return (RESULTS / "demo.txt").read_text(encoding="utf-8").splitlines()
+
+
+def take_screenshot(page: Path, picture: Path) -> None:
+    """The top of the demo's page as a reader sees it, where there is a Chromium."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        sys.stderr.write("no Chromium here: docs/page.png stays as it is\n")
+        return
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1100,1400"]
+    subprocess.run(
+        [chromium, *flags, f"--screenshot={picture}", page.resolve().as_uri()],
+        check=True,
+        capture_output=True,
+    )
 
 
 def run_record(folder: Path) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from rich.console import Console
 from rich.table import Table
 
 from wassermix.attacks.result import AttackResult
@@ -20,7 +22,7 @@ from wassermix.cli.console import console, part_of, say
 from wassermix.cli.drift import run_drift
 from wassermix.cli.target import load_target
 from wassermix.cli.train import train_with_progress
-from wassermix.core.files import write_beside
+from wassermix.core.files import write_beside, write_text
 from wassermix.core.intervals import compare_paired
 from wassermix.core.streams import stream
 from wassermix.core.whole import Whole
@@ -46,6 +48,7 @@ ATTACK = {"attack": "pgd", "norm": "l2", "eps": 1.0, "steps": 20, "images": 250}
 CERTIFY = {"sigma": SIGMA, "mode": "grid", "n": 100_000, "radii": RADII}
 AUDIT = {"points": 11, "per_class": 60}
 SHIFT, STRENGTH = "fog", 2
+DRIFT: dict[str, Any] = {}
 NAME = "demo"
 """The name of every evaluation's output."""
 JUDGED = ("attack", "certify", "audit", "drift")
@@ -72,13 +75,22 @@ def run_demo(out: Path, *, overwrite: bool) -> None:
             audit_target(target, AUDIT, name=NAME, **kept)
         with part_of(whole):
             new, files = {"data": str(changed), "score": True}, {"name": NAME, **kept}
-            run_drift(folder, new, {}, stream={}, files=files)
-    sentence = _sentence(folders)
+            run_drift(folder, new, DRIFT, stream={}, files=files)
+    found, sentence = _table(folders), _sentence(folders)
     write_report(folders, out / "report.html", lead=sentence)
-    console.print(_table(folders))
+    console.print(found)
     say(load_target(folders[0]).data.note)
     say(sentence)
+    _write_summary(out / "summary.txt", found, sentence)
     say(f"the page: {(out / 'report.html').resolve()}")
+
+
+def _write_summary(path: Path, found: Table, sentence: str) -> None:
+    """The table and the sentence as the terminal shows them, for whoever asks later."""
+    text = StringIO()
+    Console(file=text, width=80, color_system=None).print(found, sentence, sep="\n")
+    lines = (line.rstrip() for line in text.getvalue().splitlines())
+    write_text(path, "\n".join(lines) + "\n")
 
 
 def _changed_digits(path: Path, run: Path) -> Path:
