@@ -35,9 +35,9 @@ from wassermix.certify.fixed import FixedRule
 from wassermix.certify.grid import GridRule
 from wassermix.certify.noise import NoiseKey, gaussian
 from wassermix.certify.rule import Rule
-from wassermix.certify.settings import BLOCK
+from wassermix.certify.settings import BLOCK, Backend
 from wassermix.certify.tolerance import ToleranceRule
-from wassermix.certify.votes import NoiseBlock, Voter, compiler_exists, resolve_backend, voting
+from wassermix.certify.votes import NoiseBlock, Voter, compiler_exists, voting
 from wassermix.core.fingerprint import fingerprint
 from wassermix.core.samples import evenly_spaced
 from wassermix.core.streams import stream
@@ -162,6 +162,11 @@ def batches_of(total: int, batch: int, epochs: int, *, generator: torch.Generato
 # -- recording ---------------------------------------------------------------------------------------
 
 
+def fastest() -> Backend:
+    """Compiled where that is possible: hours of draws pay for it."""
+    return "compile" if compiler_exists() else "eager"
+
+
 def certified(
     model: nn.Module, data: Dataset, sigma: float, *, images: int, options: Options
 ) -> dict[str, Any]:
@@ -173,9 +178,7 @@ def certified(
     folder = options.cache / f"{data.name}-s{sigma:g}-{fingerprint(model)}"
     folder.mkdir(exist_ok=True)
     recorded = []
-    settings = CertifySettings(
-        sigma=sigma, batch_size=BATCH, backend=resolve_backend("auto"), sampler="exact", grid=255
-    )
+    settings = CertifySettings(sigma=sigma, batch_size=BATCH, backend=fastest(), sampler="exact", grid=255)
     with voting(model, data.shape, settings) as votes:
         for position, index in enumerate(chosen):
             enough = (lambda bits: len(bits) >= N) if position in full else stop_of(grid, sigma)
@@ -319,7 +322,7 @@ def same_as_certify(
     chosen = torch.tensor(indices)
     x, y = data.test.get(chosen), data.test.y[chosen]
     got = certify(
-        model, x, y, sigma=sigma, mode="grid", n=N, indices=indices, batch_size=BATCH, backend="auto"
+        model, x, y, sigma=sigma, mode="grid", n=N, indices=indices, batch_size=BATCH, backend=fastest()
     )
     rule = GridRule(sigma, default_radii(sigma), N, ALPHA)
     return [(row.draws, row.hits) for row in got] == [replay(rule, part) for part in bits]

@@ -25,7 +25,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     x = (4 * np.eye(3)[y] + rng.normal(size=(240, 3))).astype(np.float32)
     np.savez(work / "d.npz", x_train=x[:120], y_train=y[:120], x_test=x[120:], y_test=y[120:])
     np.savez(work / "new.npz", x=x[:60] + np.float32(0.5))
-    folder, few = work / "run", ("--permutations", 19, "--resamples", 5, "--points", 3)
+    folder, few = (
+        work / "run",
+        ("--estimator", "joint", "--permutations", 19, "--resamples", 5, "--points", 3),
+    )
     certify = ("certify", folder, "--n", 300, "--images", 6, "--sigma", 0.5)
     with pytest.MonkeyPatch.context() as patch:
         data = (f"data={work / 'd.npz'}", "model=mlp", "updates=20")

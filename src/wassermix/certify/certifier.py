@@ -13,13 +13,14 @@ import torch
 from scipy import stats
 from torch import Tensor
 
+from wassermix.certify.choice import choose_backend
 from wassermix.certify.noise import NoiseKey, Purpose, unit
 from wassermix.certify.result import Certificates
 from wassermix.certify.rows import Certificate
 from wassermix.certify.rule import Rule, picks_class, rule_for
 from wassermix.certify.samplers import resolve_sampler
 from wassermix.certify.settings import BLOCK, CertifySettings
-from wassermix.certify.votes import NoiseBlock, Voter, resolve_backend, voting
+from wassermix.certify.votes import NoiseBlock, Voter, voting
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.settings import settings_from
@@ -61,6 +62,8 @@ def certify(
     """
     images = _images(x, y, indices)
     settings = resolve_sampler(_settings(settings, options, labelled=y is not None), x)
+    if images:
+        settings = choose_backend(model, images[0].x, settings, images=len(images)).settings
     found: dict[int, Certificate] = {}
 
     def emit(position: int, certificate: Certificate) -> None:
@@ -80,8 +83,7 @@ def _settings(
         settings = settings_from(CertifySettings, given, where="certify")
     elif options:
         raise InputError(f"certify: give settings or '{next(iter(options))}' by name, not both")
-    backend = resolve_backend(settings.backend)
-    return replace(settings, evaluation=settings.evaluation and labelled, backend=backend)
+    return replace(settings, evaluation=settings.evaluation and labelled)
 
 
 def predict(

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from wassermix.certify.choice import choose_backend
 from wassermix.certify.rule import Rule, picks_class, rule_for
 from wassermix.certify.samplers import resolve_sampler
 from wassermix.certify.settings import BLOCK, CertifySettings
-from wassermix.certify.votes import NoiseBlock, Voter, resolve_backend, voting
+from wassermix.certify.votes import NoiseBlock, Voter, voting
 from wassermix.core.classifier import Classifier
 from wassermix.core.cost import Cost
 from wassermix.core.samples import LabelledSamples, evenly_spaced
@@ -45,9 +46,10 @@ def estimate_cost(
     ``fixed`` costs ``n0 + n`` passes per image, known beforehand; for the others the hit rates of the
     pilot images are taken as their probabilities and the stopping rule is simulated on them.
     """
-    settings = settings.with_backend(resolve_backend(settings.backend))
     chosen = [indices[position] for position in evenly_spaced(len(indices), min(pilots, len(indices)))]
-    settings = resolve_sampler(settings, split.get(torch.tensor(chosen)))
+    some = split.get(torch.tensor(chosen))
+    settings = resolve_sampler(settings, some)
+    settings = choose_backend(model, some[0], settings, images=len(indices)).settings
     rates, speed = _pilot(model, split, chosen, settings=settings, seconds=seconds)
     picks = settings.n0 if picks_class(settings) else 0
     draws = simulate_draws(rule_for(settings), np.repeat(rates, 8), seed=settings.seed).mean()

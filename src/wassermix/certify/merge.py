@@ -9,6 +9,7 @@ from typing import Any
 
 from wassermix.certify.result import Certificates, digest
 from wassermix.certify.rows import Certificate
+from wassermix.certify.settings import CertifySettings
 from wassermix.core.errors import InputError
 from wassermix.core.files import read_json
 from wassermix.core.fingerprint import selection_fingerprint
@@ -16,6 +17,9 @@ from wassermix.core.job import SHARDS, UNCOMPARED, Job
 from wassermix.core.shard import Shard
 
 __all__ = ["find_shards", "merge_shards"]
+
+MACHINE = ("backend", "batch_size", "layout")
+"""What each part may have chosen for its own machine; it changes no noise."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,7 @@ def merge_shards(folder: Path, name: str, *, overwrite: bool = False) -> Certifi
             f"the shards in '{parts[0].path.parent}' do not add up to the images that were selected; "
             "certify them again with --overwrite"
         )
-    settings = parts[0].found.settings
-    assert settings is not None, "a shard was read with its parameters"
-    merged = Certificates.of(rows, settings, whole)
+    merged = Certificates.of(rows, CertifySettings.from_dict(whole), whole)
     job = Job(folder, name, whole, files=(".json", ".tsv"), log=".tsv")
     if job.path(".json").exists() and not overwrite:
         raise InputError(f"'{job.path('.json')}' exists; --overwrite replaces it")
@@ -116,14 +118,19 @@ def _agreed(parts: Sequence[_Part]) -> dict[str, Any]:
     """The parameters of the whole, on which all parts must agree."""
     first = parts[0]
     for part in parts[1:]:
-        for key in sorted({*first.whole, *part.whole} - {*UNCOMPARED}):
+        for key in sorted({*first.whole, *part.whole} - {*UNCOMPARED, *MACHINE}):
             if part.whole.get(key) != first.whole.get(key):
                 raise InputError(
                     f"'{part.path}' was made with {key} {part.whole.get(key)!r}, '{first.path}' with "
                     f"{first.whole.get(key)!r}; shards of one result must share all settings: certify one "
                     "of them again with --overwrite"
                 )
-    return {"version": first.found.about.get("version"), **first.whole}
+    whole = {"version": first.found.about.get("version"), **first.whole}
+    if any(part.whole.get(key) != first.whole.get(key) for part in parts for key in MACHINE):
+        unlike = CertifySettings(sigma=1.0).as_dict()  # backend "auto": no single one was taken
+        whole = {key: unlike.get(key, value) if key in MACHINE else value for key, value in whole.items()}
+        whole.pop("layout", None)
+    return whole
 
 
 def _interleaved(parts: Sequence[Sequence[Certificate]]) -> list[Certificate]:

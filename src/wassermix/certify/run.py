@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -12,16 +12,17 @@ import torch
 from torch import Tensor
 
 from wassermix.certify.certifier import Image, Progress, certify_images
+from wassermix.certify.choice import choose_backend
 from wassermix.certify.result import Certificates
 from wassermix.certify.rows import HEADER, Certificate, certificate_of, row_of
 from wassermix.certify.samplers import resolve_sampler
 from wassermix.certify.settings import CertifySettings
-from wassermix.certify.votes import resolve_backend
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
+from wassermix.core.files import read_json
 from wassermix.core.fingerprint import fingerprint, samples_fingerprint, selection_fingerprint
 from wassermix.core.job import Job, Output
-from wassermix.core.processes import place, together
+from wassermix.core.processes import from_first, place, together
 from wassermix.core.samples import LabelledSamples, evenly_spaced, require_finite
 
 __all__ = ["certify_to_files"]
@@ -36,6 +37,7 @@ def certify_to_files(
     output: Output,
     about: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    chose: Callable[[str], None] | None = None,
 ) -> Certificates:
     """Certify ``indices`` of ``split`` into ``FOLDER/NAME.tsv`` and ``FOLDER/NAME.json``.
 
@@ -44,15 +46,21 @@ def certify_to_files(
     with the file of an undisturbed one (its time column aside). Where ``torch.distributed`` is
     initialised (``torchrun``) each process takes every world-th image and appends to a part file of its
     own, and rank 0 merges. ``about`` is put into the summary as it is: which data, which split.
-    ``progress`` counts the images of this process.
+    ``progress`` counts the images of this process; ``chose`` is told what ``backend="auto"`` has taken, if
+    that was measured. A resumed certification goes on with what it was begun with.
 
     With ``output.shard`` only that part of ``indices`` is certified, into
     ``FOLDER/NAME.shards/I-of-N.tsv`` and ``.json``; :func:`~wassermix.certify.merge.merge_shards` joins
     the parts. No shard needs to know of the others.
     """
     rank, world = place()
-    settings = settings.with_backend(resolve_backend(settings.backend))
-    settings = resolve_sampler(settings, _some(split, indices))
+    some = _some(split, indices)
+    settings = _as_begun(resolve_sampler(settings, some), output)
+    count = len(indices) if output.shard is None else len(output.shard.share(indices))
+    choice = from_first(lambda: choose_backend(model, some[0], settings, images=count))
+    settings = choice.settings
+    if chose is not None and choice.sentence and rank == 0:
+        chose(choice.sentence)
     whole = {**(about or {}), **_parameters(model, split, indices, settings=settings)}
     parameters = whole
     if output.shard is not None:
@@ -72,6 +80,19 @@ def certify_to_files(
         certificates = Certificates.of([rows[index] for index in indices], settings, parameters)
         together(lambda: job.finish(certificates.writers()) if rank == 0 and not job.finished else None)
     return certificates
+
+
+def _as_begun(settings: CertifySettings, output: Output) -> CertifySettings:
+    """Settings with the backend of the call that is resumed, where it is not asked for by name."""
+    if settings.backend != "auto" or not output.resume:
+        return settings
+    folder, name = output.place(settings.name)
+    found = next((path for end in (".running", ".json") if (path := folder / f"{name}{end}").exists()), None)
+    told = read_json(found) if found is not None else {}
+    if not isinstance(told, dict) or told.get("backend") not in ("eager", "compile"):
+        return settings
+    begun = {key: told[key] for key in ("backend", "batch_size", "layout") if key in told}
+    return replace(settings, **begun)
 
 
 def _some(split: LabelledSamples, indices: Sequence[int]) -> Tensor:

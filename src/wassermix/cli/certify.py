@@ -93,6 +93,7 @@ def run_certify(
             output=Output(target.folder / "certify", named, resume, overwrite, part),
             about=target.about(),
             progress=progress,
+            chose=say,
         )
         if distributed.rank() != 0:
             return {}

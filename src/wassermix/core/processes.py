@@ -9,7 +9,7 @@ import torch.distributed as dist
 
 from wassermix.core.errors import InputError, LostProcessError
 
-__all__ = ["place", "rank", "together", "world_size"]
+__all__ = ["from_first", "place", "rank", "together", "world_size"]
 
 T = TypeVar("T")
 
@@ -42,6 +42,16 @@ def together(act: Callable[[], T]) -> T:
     if error is not None:
         raise error
     return result
+
+
+def from_first(act: Callable[[], T]) -> T:
+    """What rank 0 gets by acting, in every process; what is wrong there is raised in all."""
+    result = together(lambda: act() if rank() == 0 else None)
+    if world_size() > 1:
+        box: list[T | None] = [result]
+        dist.broadcast_object_list(box, src=0)
+        result = box[0]
+    return result  # type: ignore[return-value]
 
 
 def _told(message: str | None) -> list[str | None]:

@@ -6,16 +6,12 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from wassermix.core.cache import cache_folder
+
 __all__ = ["cache_folder", "data_folders", "first_existing"]
 
 SYSTEM = Path("/usr/share/datasets")
 """Where a system package such as Debian's dataset-fashion-mnist installs its files."""
-
-
-def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/wassermix``, or ``~/.cache/wassermix``: where downloads go."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "wassermix"
 
 
 def data_folders(root: Path | None = None) -> list[Path]:

@@ -121,7 +121,7 @@ CERTIFY = FileShape(
         "seconds": (float, "of computation"),
         "digest": (str, "of all of this and the rows, times aside"),
     },
-    optional=(*ABOUT, "shard"),
+    optional=(*ABOUT, "shard", "layout"),
 )
 ATTACK = FileShape(
     "wassermix attack",
@@ -188,6 +188,7 @@ DRIFT = FileShape(
         "data": (str, "the new data"),
         "labels": (int, "how many labels were given"),
         "ask": (int, "how many samples were chosen to be labelled"),
+        "lead": (str, "the estimator whose word counts"),
         "score": (bool, "whether the estimate was compared with known labels"),
         **fields_of(DriftResult, omit=("parameters",)),
         "loss": (float, "accuracy lost against the reference, by the estimate"),
