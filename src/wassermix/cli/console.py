@@ -83,21 +83,22 @@ _wholes: list[Whole] = []
 
 
 def _of_the_whole(share: float) -> str:
-    """``part 3 of 15, all of it in 2:40``, told by the share of the current part that is done."""
+    """``part 3 of 15, 2:40 left in all``, told by the share of the current part that is done."""
     if not _wholes:
         return ""
     whole = _wholes[-1]
     whole.at(share)
     left = whole.seconds_left
-    when = "" if left is None else f", all in {int(left) // 60}:{int(left) % 60:02d}"
-    return f" part {min(whole.number + 1, len(whole.parts))} of {len(whole.parts)}{when}"
+    when = "" if left is None else f", {int(left) // 60}:{int(left) % 60:02d} left in all"
+    return f"part {min(whole.number + 1, len(whole.parts))} of {len(whole.parts)}{when}"
 
 
 @contextmanager
 def _bar(numbers: ProgressColumn) -> Iterator[Progress]:
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), numbers, TimeElapsedColumn())
-    ends = (TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[whole]}", markup=False))
-    bar = Progress(*columns, *ends, console=Console(stderr=True))
+    of_part = (TextColumn("left"), TimeRemainingColumn())
+    of_whole = (TextColumn("{task.fields[whole]}", markup=False),)
+    bar = Progress(*columns, *(of_whole if _wholes else of_part), console=Console(stderr=True))
     try:
         yield bar
     finally:
