@@ -18,7 +18,9 @@ def by_first_entry(x):
 
 def test_towards_a_class_of_one_point_samples_flip_where_the_line_crosses_the_boundary():
     ends = torch.tensor([[-1.0, 0.0], [2.0, 1.0]])
-    attack = GeodesicAttack(t_max=1.0, times=100, bounds=None).fit(ends, torch.tensor([0, 1]))
+    attack = GeodesicAttack(t_max=1.0, times=100, bounds=None, pairing="entropic").fit(
+        ends, torch.tensor([0, 1])
+    )
     x = torch.randn(30, 2, generator=stream(0, "x"))
     y = (x[:, 0] > 0).long()
     far = torch.where(y == 0, 2.0, -1.0)
@@ -98,3 +100,19 @@ def test_an_image_that_is_lost_only_at_the_last_time_has_that_time():
     result = evaluate_attack(by_first_entry, x, torch.zeros(3).long(), attack=attack, check=False)
     assert result.summary["flip_t"] == [0.3, 0.2, None]
     assert result.robust.count == 1
+
+
+def test_exact_pairing_carries_a_class_onto_its_translated_self_and_entropic_contracts_it() -> None:
+    cloud = torch.randn(64, 4, generator=torch.Generator().manual_seed(0))
+    x, y = torch.cat([cloud, cloud + 3.0]), torch.arange(2).repeat_interleave(64)
+    spreads = {}
+    for pairing in ("exact", "entropic"):
+        attack = GeodesicAttack(bounds=None, entropy=0.2, pair_size=64, pairing=pairing).fit(x, y)
+        assert attack.paths is not None
+        image = attack.paths.image(cloud, 0, 1)
+        spreads[pairing] = float(image.var(dim=0).sum() / cloud.var(dim=0).sum())
+        if pairing == "exact":
+            assert torch.allclose(image, cloud + 3.0, atol=0.02)
+    assert spreads["entropic"] < 0.8
+    with pytest.raises(InputError, match="expected exact or entropic"):
+        GeodesicAttack(pairing="random")  # type: ignore[arg-type]

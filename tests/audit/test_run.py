@@ -234,3 +234,18 @@ def test_what_is_no_audit_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes((FILES / "pairs-0.1.0.json").read_bytes())
     with pytest.raises(InputError, match="no pictures"):
         PerformanceGeodesic.read(tmp_path / "a.json")
+
+
+def test_the_noise_is_the_runs_own_unless_another_is_asked_for() -> None:
+    assert AuditSettings().of_run(0.5).noise == 0.5
+    assert AuditSettings(sigma="run").of_run(0.5).noise == 0.5
+    assert AuditSettings(sigma=0.0).of_run(0.5).noise == 0.0
+    assert AuditSettings().noise == 0.0  # a model without a run
+
+
+def test_both_pairings_are_two_audits(tmp_path: Path) -> None:
+    exact, random = AuditSettings(points=3, pairing="both").each_pairing()
+    assert (exact.pairing, random.pairing) == ("exact", "random")
+    assert exact.name != random.name
+    with pytest.raises(InputError, match="two audits"):
+        audit(tmp_path / "audit", pairing="both")

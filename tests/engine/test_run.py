@@ -59,10 +59,11 @@ def test_certificates_carry_the_runs_noise_and_are_read_when_they_are_there(
 def test_attack_and_audit_write_into_the_run(run: wm.Run) -> None:
     attacked = run.attack(norm="l2", eps=0.5, steps=3, images=12)
     assert attacked.robust.accuracy <= attacked.clean.accuracy
-    audited = run.audit(points=3, sigma="run")
+    audited = run.audit(points=3)
     assert audited.parameters["sigma"] == 0.4
+    assert run.audit(points=3, sigma=0.0).parameters["sigma"] == 0.0
     assert len(list((run.folder / "attack").glob("*.json"))) == 1
-    assert len(list((run.folder / "audit").glob("*.json"))) == 1
+    assert len(list((run.folder / "audit").glob("*.json"))) == 2
 
 
 def test_words_given_twice_and_folders_that_are_no_run_are_refused(tmp_path: Path) -> None:

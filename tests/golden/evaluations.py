@@ -32,9 +32,9 @@ ATTACKS: dict[str, tuple[str, ...]] = {
     "geodesic": ("--attack", "geodesic"),
 }
 AUDITS: dict[str, tuple[str, ...]] = {
-    "pairs": ("--pairs", "0-1,2-3", "--points", "5"),
+    "pairs": ("--pairs", "0-1,2-3", "--points", "5", "--sigma", "0"),
     "smoothed-pair": ("--pairs", "0-3", "--points", "3", "--sigma", "0.25", "--draws", "4"),
-    "classes": ("--classes", "0-1-2", "--points", "4"),
+    "classes": ("--classes", "0-1-2", "--points", "4", "--sigma", "0"),
 }
 AUGMENTED: dict[str, tuple[str, ...]] = {
     "random": ("augment.pairing=transport", "embed=pca", "embed.size=8", "augment.ratio=0.5"),
@@ -46,7 +46,7 @@ TABLE = {
     "seeds": [0, 1],
     "certify": {"n": 200, "images": 15},
     "attacks": [{"attack": "pgd", "norm": "l2", "eps": 0.5, "steps": 3, "images": 15}],
-    "audit": {"points": 3, "per_class": 8},
+    "audit": {"points": 3, "per_class": 8, "sigma": 0.0},
     "control": "plain",
     "rows": {"plain": {}, "mixed up": {"augment": "mixup", "optimizer.lr": 0.01}},
 }

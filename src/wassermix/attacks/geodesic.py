@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor
@@ -32,9 +32,17 @@ class ClassPaths:
     """Reference samples of every class in a latent space, and the maps between them, fitted on demand."""
 
     def __init__(
-        self, x: Tensor, y: Tensor, *, embed: Embedding, pair_size: int, entropy: float, seed: int
+        self,
+        x: Tensor,
+        y: Tensor,
+        *,
+        embed: Embedding,
+        pair_size: int,
+        entropy: float,
+        seed: int,
+        debiased: bool = True,
     ) -> None:
-        self.embed, self.entropy = embed, entropy
+        self.embed, self.entropy, self.debiased = embed, entropy, debiased
         self.clouds: dict[int, Tensor] = {}
         for label in y.unique().tolist():
             rows = (y == label).nonzero().squeeze(1)
@@ -59,7 +67,8 @@ class ClassPaths:
         """Where the points ``z (n, d)`` of class ``source`` end in class ``target``."""
         pair = (source, target)
         if pair not in self._maps:
-            self._maps[pair] = EntropicMap(entropy=self.entropy).fit(self.clouds[source], self.clouds[target])
+            fresh = EntropicMap(entropy=self.entropy, debiased=self.debiased)
+            self._maps[pair] = fresh.fit(self.clouds[source], self.clouds[target])
         return self._maps[pair].map(z)
 
 
@@ -69,7 +78,9 @@ class GeodesicAttack(Attack):
 
     ``x_t = x + psi((1-t) z + t T(z)) - psi(z)`` with ``z = phi(x)`` and ``T`` the entropic map between
     two classes, fitted on training samples; what the embedding loses of ``x`` stays as it is, so that
-    ``x_0 = x``. ``targets=0`` tries all other classes, ``targets=3`` the three nearest.
+    ``x_0 = x``. ``targets=0`` tries all other classes, ``targets=3`` the three nearest. The words are those
+    of the augmenter with ``maps="class"``: ``pairing="exact"`` takes the debiased map, which is exact for
+    translations; ``"entropic"`` the plain one, which contracts the target class.
 
     >>> attack = GeodesicAttack(t_max=0.4).fit(x_train, y_train, embed=PCA(64).fit(x_train))
     """
@@ -83,12 +94,15 @@ class GeodesicAttack(Attack):
     targets: int = 0
     pair_size: int = 128
     entropy: float = 0.02
+    pairing: Literal["exact", "entropic"] = "exact"
     paths: ClassPaths | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Check the grid of times."""
         if not 0 < self.t_max <= 1:
             raise InputError(f"geodesic attack: t_max is {self.t_max}; expected a share in (0, 1]")
+        if self.pairing not in ("exact", "entropic"):
+            raise InputError(f"geodesic attack: pairing is '{self.pairing}'; expected exact or entropic")
         if self.times < 1 or self.pair_size < 1 or self.targets < 0:
             raise InputError(
                 f"geodesic attack: times={self.times}, pair_size={self.pair_size}, targets={self.targets}; "
@@ -98,7 +112,10 @@ class GeodesicAttack(Attack):
     def fit(self, x: Tensor, y: Tensor, *, embed: Embedding | None = None) -> Self:
         """The attack with its maps, from training samples ``x (n, ...)`` with classes ``y (n,)``."""
         embed = Pixel().fit(x) if embed is None else embed
-        paths = ClassPaths(x, y, embed=embed, pair_size=self.pair_size, entropy=self.entropy, seed=self.seed)
+        paths = ClassPaths(
+            x, y, embed=embed, pair_size=self.pair_size, entropy=self.entropy, seed=self.seed,
+            debiased=self.pairing == "exact",
+        )  # fmt: skip
         if len(paths.clouds) < 2:
             raise InputError(
                 "geodesic attack: the training samples hold one class only; expected two or more"

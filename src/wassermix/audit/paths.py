@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from wassermix.core import labels
+from wassermix.core.errors import InputError
 from wassermix.embed import Embedding
 from wassermix.geodesic.path import Geodesic
 from wassermix.transport import solve_coupling, solve_exact
@@ -32,6 +33,8 @@ def class_path(
     z0, z1 = embed.encode(x0), embed.encode(x1)
     first, last = classes
     num_classes = max(classes) + 1
+    if pairing == "both":
+        raise InputError("audit: pairing 'both' is two audits; ask for exact and for random one by one")
     if pairing == "exact":
         coupling = solve_exact(z0, z1)
         return Geodesic.from_coupling(

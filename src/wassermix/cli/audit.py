@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -16,6 +16,7 @@ from wassermix.core.settings import settings_from
 
 __all__ = ["audit_target"]
 
+Found = PerformanceGeodesic | PerformanceSimplex
 SHOWN = 10
 """The terminal shows so many of the weakest pairs; the file has them all."""
 
@@ -32,12 +33,26 @@ def audit_target(
 
     Returns what the JSON file holds: every pair, not only those that are printed.
     """
-    values = dict(given)
-    if values.get("sigma") == "run" and target.sigma:
-        values["sigma"] = target.sigma
-    settings = settings_from(AuditSettings, values, where="audit")
-    with counted(f"auditing {target.folder.name}") as progress:
-        found = run_audit(
+    settings = settings_from(AuditSettings, dict(given), where="audit").of_run(target.sigma or 0.0)
+    found = [
+        _audited(target, one, _file_name(name, one, settings), resume=resume, overwrite=overwrite)
+        for one in settings.each_pairing()
+    ]
+    if rank() == 0:
+        console.print(_shown(found))
+    return found[0].record() if len(found) == 1 else {"exact": found[0].record(), "random": found[1].record()}
+
+
+def _file_name(name: str | None, one: AuditSettings, asked: AuditSettings) -> str | None:
+    """The name that was given, told apart where it is for two audits."""
+    return f"{name}-{one.pairing}" if name is not None and asked.pairing == "both" else name
+
+
+def _audited(
+    target: Target, settings: AuditSettings, name: str | None, *, resume: bool, overwrite: bool
+) -> Found:
+    with counted(f"auditing {target.folder.name}, {settings.pairing} pairs") as progress:
+        return run_audit(
             target.model,
             target.split,
             settings,
@@ -46,15 +61,21 @@ def audit_target(
             about=target.about(),
             progress=progress,
         )
-    if rank() == 0:
-        console.print(_curves(found) if isinstance(found, PerformanceGeodesic) else _surface(found))
-    return found.record()
 
 
-def _curves(found: PerformanceGeodesic) -> Table:
+def _shown(found: Sequence[Found]) -> Table:
+    first, others = found[0], [one for one in found[1:] if isinstance(one, PerformanceGeodesic)]
+    if isinstance(first, PerformanceSimplex):
+        return _surface(first)
+    return _curves(first, others[0] if others else None)
+
+
+def _curves(found: PerformanceGeodesic, random: PerformanceGeodesic | None) -> Table:
     heads = ("from", "to", "total variation", "worst t", "accuracy there", "flips at t")
+    beside = ("by random pairs",) if random else ()
     title = "performance geodesic: the pairs where the loss moves most"
-    table = Table(*heads, title=title, title_justify="left")
+    table = Table(*heads, *beside, title=title, title_justify="left")
+    others = {(pair.source, pair.target): pair.total_variation for pair in random.pairs} if random else {}
     for pair in sorted(found.pairs, key=lambda pair: -pair.total_variation)[:SHOWN]:
         worst = pair.t.index(pair.worst_t)
         table.add_row(
@@ -64,6 +85,7 @@ def _curves(found: PerformanceGeodesic) -> Table:
             f"{pair.worst_t:.2f}",
             f"{pair.accuracy[worst]:.1%}",
             "never" if pair.flip_t is None else f"{pair.flip_t:.2f}",
+            *([f"{others[pair.source, pair.target]:.3f}"] if random else []),
         )
     return table
 

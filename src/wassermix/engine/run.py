@@ -138,16 +138,14 @@ class Run:
         progress: Progress | None = None,
         **settings: Any,
     ) -> PerformanceGeodesic | PerformanceSimplex:
-        """The model between classes, as ``wassermix audit`` finds it; ``sigma="run"`` is the run's noise."""
+        """The model between classes, as ``wassermix audit`` finds it: under the run's noise unless told."""
         from wassermix.audit import AuditSettings, run_audit
 
         target = self.target(split)
-        if settings.get("sigma") == "run" and target.sigma:
-            settings["sigma"] = target.sigma
         return run_audit(
             target.model,
             target.split,
-            settings_from(AuditSettings, settings, where="audit"),
+            settings_from(AuditSettings, settings, where="audit").of_run(target.sigma or 0.0),
             output=Output(self.folder / "audit", name, resume=not overwrite, overwrite=overwrite),
             class_names=target.data.class_names or (),
             about=target.about(),

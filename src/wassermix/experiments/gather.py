@@ -174,12 +174,13 @@ def _comparison(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str,
     if len(pairs[0][0].get("variation", [])) > 1:  # one pair of classes has no spread to judge by
         found["variation_difference"] = paired_difference(*_both(pairs, "variation"))
     for which in range(len(pairs[0][0].get("attacks", []))):
-        first, second = ([side["attacks"][which] for side in sides] for sides in zip(*pairs))
-        robust = paired_difference(_flags(first, "robust_correct"), _flags(second, "robust_correct"))
-        found.setdefault("attacked_difference", []).append(robust)
-        found["clean_difference"] = paired_difference(
-            _flags(first, "clean_correct"), _flags(second, "clean_correct")
+        own, other = ([side["attacks"][which] for side in sides] for sides in zip(*pairs))
+        robust, clean = (
+            paired_difference(_flags(own, key), _flags(other, key))
+            for key in ("robust_correct", "clean_correct")
         )
+        found.setdefault("attacked_difference", []).append(robust)
+        found["clean_difference"] = clean
     return found
 
 

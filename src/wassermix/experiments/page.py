@@ -43,8 +43,14 @@ def _protocol(record: dict[str, Any]) -> Iterator[str]:
         yield (
             f"Audited: the total variation of the KL along the exact geodesics between all pairs of classes "
             f"(at most {record['audit']['per_class']} images per class, {record['audit']['points']} points), "
-            "the network without noise; a lower one is a smoother path."
+            f"{_noise(record['audit'])}; a lower one is a smoother path."
         )
+
+
+def _noise(audit: dict[str, Any]) -> str:
+    """Which classifier was audited; records of early versions do not say, and it was the network itself."""
+    sigma = audit.get("sigma", 0.0)
+    return "under the noise of the training" if sigma is None or sigma else "the network without noise"
 
 
 def _seeds(record: dict[str, Any]) -> str:

@@ -62,7 +62,7 @@ def holm(values: Sequence[float]) -> list[float]:
     stepped = np.minimum(1.0, np.maximum.accumulate(factors * np.asarray(values, dtype=np.float64)[order]))
     adjusted = np.empty(len(order))
     adjusted[order] = stepped
-    return adjusted.tolist()  # type: ignore[no-any-return]
+    return adjusted.tolist()
 
 
 def decide(

@@ -171,9 +171,7 @@ class Table(_Strict):
 
     def audit_settings(self, config: Config) -> AuditSettings | None:
         """The audit of a row's run."""
-        if self.audit is None or self.audit.sigma != "run":
-            return self.audit
-        return replace(self.audit, sigma=config.sigma)
+        return None if self.audit is None else self.audit.of_run(config.sigma)
 
     def seeds_of(self, row: str) -> tuple[int, ...]:
         """The seeds that a row is trained with."""
