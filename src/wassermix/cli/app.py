@@ -226,7 +226,7 @@ def augment(
 def geometry(
     data: DataName,
     overrides: Overrides = None,
-    out: Annotated[Path | None, typer.Option(help="a JSON file for all numbers and their errors")] = None,
+    out: Annotated[Path | None, typer.Option(help="a JSON file (page: RUN/geometry.json)")] = None,
     overwrite: Overwrite = False,
     *,
     geometry_settings: dict[str, Any],

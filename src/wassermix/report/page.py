@@ -22,6 +22,7 @@ from wassermix.report.explanations import ATTACKS, CERTIFICATES, GEODESICS, MORP
 from wassermix.report.explorer import explorer
 from wassermix.report.figures import training_curves
 from wassermix.report.geodesics import audits_of, film_strip, geodesic_section, triangle_section
+from wassermix.report.geometry import GEOMETRY, geometry_parts
 from wassermix.report.markup import Safe, details, element, join, table
 from wassermix.report.reading import load_runs
 from wassermix.report.records import Audited, RunRecord
@@ -153,6 +154,8 @@ def _audit_sections(
 
 
 def _background_sections(runs: Sequence[RunRecord]) -> Iterator[Safe]:
+    if geometry := geometry_parts(runs):
+        yield _section("geometry", "The data as transport sees them", _lead(GEOMETRY), *geometry)
     drifted = drift_parts(runs)
     if drifted:
         yield _section("drift", "Data without labels", _lead(DRIFT), *drifted)
