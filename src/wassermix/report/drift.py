@@ -86,7 +86,8 @@ def _figures(kept: Kept) -> Iterator[Safe]:
             "The samples that moved most, from their partners in the reference (left) to themselves (right)."
         )
         image = Safe(f'<img class="strip" src="{sheet(kept.frames)}" alt="{escape(words)}">')
-        steps = {"class": "way", "data-way": json.dumps(_steps(kept))}  # page.js makes a slider of it
+        # page.js makes a slider of it
+        steps: dict[str, object] = {"class": "way", "data-way": json.dumps(_steps(kept))}
         yield element("figure", image, element("figcaption", words), attributes=steps)
 
 
