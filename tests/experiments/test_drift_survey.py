@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from wassermix.drift.rehearsal import REHEARSED
 from wassermix.experiments.drift.cases import SEEDS, SETTLING, SIZES, Case, cases_of, make_case, net_of
 from wassermix.experiments.drift.judge import NAMES, judged_cases
 from wassermix.experiments.drift.looks import make_looks, read_looks
@@ -17,7 +16,7 @@ from wassermix.experiments.drift.summary import settled_factor, summarised
 
 
 def row(kind: str, *, truth: float, ours: float, cot: float, data: str = "a", **more: Any) -> dict[str, Any]:
-    estimates = {REHEARSED: ours, "cot": cot, "source": 0.9}
+    estimates = {"joint": ours, "cot": cot, "source": 0.9}
     case = Case(kind, 1)
     return {
         "data": data, "net": "plain", "seed": 0, "source": 0.9, "kind": kind, "strength": 1,
@@ -61,12 +60,12 @@ def test_a_case_is_the_same_for_the_same_seed() -> None:
 def test_errors_ratios_and_alarms_are_what_the_rows_say() -> None:
     found = summarised(ROWS)
     plain = found["judged"]["plain"]
-    assert plain["estimators"][REHEARSED]["mean"] == pytest.approx((0 + 0.02 + 0.03) / 3)
+    assert plain["estimators"]["joint"]["mean"] == pytest.approx((0 + 0.02 + 0.03) / 3)
     assert plain["ratio"]["cot"]["ratio"] == pytest.approx(0.05 / 0.25)
     assert plain["ratio"]["cot"]["low"] <= 0.2 <= plain["ratio"]["cot"]["high"]
     assert found["judged"]["label_shift"]["estimators"]["cot"]["bias"] == pytest.approx(-0.3)
     assert (
-        plain["estimators"][REHEARSED]["auc"] == 1
+        plain["estimators"]["joint"]["auc"] == 1
     )  # only fog loses more than ten points, and is ranked first
     assert found["false_alarms"]["tests"] == {"input": 0.0, "feature": 1.0}
     assert found["false_alarms"]["deals"] == 2
@@ -86,5 +85,5 @@ def test_a_small_data_set_goes_through_the_whole_survey(tmp_path: Path) -> None:
     looks = read_looks("wine", 0, tmp_path)
     rows = judged_cases(looks)
     assert len(rows) == len(cases_of("wine", (13,)))
-    assert {tuple(one["estimates"]) for one in rows} == {(REHEARSED, *NAMES)}
+    assert {tuple(one["estimates"]) for one in rows} == {NAMES}
     assert all(0 <= value <= 1 for one in rows for value in one["estimates"].values())

@@ -72,14 +72,14 @@ def check(
     tests, x, partners = _tests(prepared, spaces), chosen.all(), partners_of(blocks, len(view))
     adjusted = holm([test.p_value for test in tests])
     result = DriftResult(
-        parameters={**as_record(settings), "lead": prepared.lead, **(about or {})},
+        parameters={**as_record(settings), **(about or {})},
         reference_accuracy=reference.accuracy,
         reference_count=len(reference),
         new_count=len(new),
         used_count=len(view),
         estimate=estimate,
         estimates=estimates,
-        classes=_classes(prepared, view, said[prepared.lead], blocks),
+        classes=_classes(prepared, view, said[prepared.settings.estimator], blocks),
         tests=tests,
         drifted=min(adjusted) <= settings.alpha,
         doubts=tuple(find_doubts(reference, view, blocks, estimates, own_cost=prepared.own_cost)),
@@ -90,9 +90,9 @@ def check(
         else _powered(prepared, view, said, chosen=chosen, labelled=labelled),
         truth=None if truth is None else _truth(view, truth[chosen.rows]),
         seconds=round(time.perf_counter() - began, 3),
-        notes=_notes(prepared, len(new), len(view)),
+        notes=_notes(len(new), len(view)),
     )
-    return Checked(result, said[prepared.lead], chosen.rows, partners, x)
+    return Checked(result, said[prepared.settings.estimator], chosen.rows, partners, x)
 
 
 def estimate_only(prepared: Prepared, new: Samples) -> tuple[Interval, View, list[Block]]:
@@ -124,10 +124,10 @@ def _said(prepared: Prepared, view: View) -> tuple[dict[str, Floats], list[Block
 
 
 def _interval(prepared: Prepared, said: Mapping[str, Floats], view: View, blocks: list[Block]) -> Interval:
-    settings, lead = prepared.settings, float(said[prepared.lead].mean())
+    settings, lead = prepared.settings, float(said[prepared.settings.estimator].mean())
     rng = _rng(settings.seed, "resample")
     replicates = resampled(prepared.plan, blocks, view, count=settings.resamples, rng=rng)
-    apart = disagreement_of({name: float(q.mean()) for name, q in said.items()}, prepared.lead)
+    apart = disagreement_of({name: float(q.mean()) for name, q in said.items()}, settings.estimator)
     return interval_around(lead, replicates, apart, factor=FACTOR, share=SHARE)
 
 
@@ -195,11 +195,10 @@ def _truth(view: View, labels: Tensor) -> float:
     return float((torch.from_numpy(view.predicted) == labels).float().mean())
 
 
-def _notes(prepared: Prepared, total: int, used: int) -> tuple[str, ...]:
-    notes = [] if prepared.rehearsal is None else [prepared.rehearsal.words()]
-    if used < total:
-        notes.append(f"{used} of {total} new samples were used, evenly spaced; --samples takes more")
-    return tuple(notes)
+def _notes(total: int, used: int) -> tuple[str, ...]:
+    if used == total:
+        return ()
+    return (f"{used} of {total} new samples were used, evenly spaced; --samples takes more",)
 
 
 def _rng(seed: int, *purpose: str) -> np.random.Generator:

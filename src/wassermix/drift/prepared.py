@@ -19,7 +19,6 @@ from wassermix.drift.estimators.plan import CarriedLabels
 from wassermix.drift.estimators.protocol import Estimator
 from wassermix.drift.estimators.registry import make_estimator
 from wassermix.drift.reference import Reference
-from wassermix.drift.rehearsal import REHEARSED, Rehearsal, rehearse
 from wassermix.drift.settings import DriftSettings
 from wassermix.drift.views import Looker, View
 
@@ -57,23 +56,17 @@ class Prepared:
     samples: Chosen
     """The reference samples themselves, for what moved and the way."""
     settings: DriftSettings
-    rehearsal: Rehearsal | None = None
-
-    @property
-    def lead(self) -> str:
-        """The estimator whose word counts: the one that was asked for, or the rehearsal's choice."""
-        return self.settings.estimator if self.rehearsal is None else self.rehearsal.chosen
 
     @cached_property
     def estimators(self) -> dict[str, Estimator]:
         """The leading estimator, those beside it and the control variates, fitted."""
-        names = dict.fromkeys([self.lead, *self.settings.beside, *CONTROLS])
+        names = dict.fromkeys([self.settings.estimator, *self.settings.beside, *CONTROLS])
         return {name: make_estimator(name).fit(self.reference) for name in names}
 
     @property
     def plan(self) -> CarriedLabels:
         """The plan behind partners, doubts and the interval: the leading estimator's, or the joint one's."""
-        lead = self.estimators[self.lead]
+        lead = self.estimators[self.settings.estimator]
         found = lead if isinstance(lead, CarriedLabels) else self.estimators["joint"]
         assert isinstance(found, CarriedLabels)
         return found
@@ -89,8 +82,6 @@ class Prepared:
         view = self.reference.view
         arrays: dict[str, Any] = {"inputs": view.inputs, "features": view.features, "logits": view.logits}
         arrays |= {"labels": self.reference.labels, **self.looker.arrays()}
-        if self.rehearsal is not None:
-            arrays |= {f"rehearsed/{name}": np.array(e) for name, e in self.rehearsal.errors.items()}
 
         def write(beside: Path) -> None:
             with beside.open("wb") as file:
@@ -108,22 +99,18 @@ def prepare(
     looker = Looker(model, layer=settings.layer, components=settings.components)
     labels = samples.y[torch.tensor(rows)].numpy()
     if stored is not None and stored.exists():
-        view, known = _restored(stored, looker, len(rows))
-        return Prepared(looker, Reference(view, labels), chosen, settings, known)
+        return Prepared(looker, Reference(_restored(stored, looker, len(rows)), labels), chosen, settings)
     if len(chosen) < 4:
         raise InputError(
             f"the reference has {len(chosen)} samples; expected at least 4, better some hundreds"
         )
-    reference, rehearsal = Reference(looker.fit(chosen), labels), None
-    if settings.estimator == REHEARSED:
-        rehearsal = rehearse(looker, chosen, reference, seed=settings.seed)
-    made = Prepared(looker, reference, chosen, settings, rehearsal)
+    made = Prepared(looker, Reference(looker.fit(chosen), labels), chosen, settings)
     if stored is not None:
         made.save(stored)
     return made
 
 
-def _restored(path: Path, looker: Looker, count: int) -> tuple[View, Rehearsal | None]:
+def _restored(path: Path, looker: Looker, count: int) -> View:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {key: stored[key] for key in stored}
@@ -133,6 +120,4 @@ def _restored(path: Path, looker: Looker, count: int) -> tuple[View, Rehearsal |
         raise InputError(f"'{path}' is damaged ({error}); delete it, and it is made again") from error
     if len(view) != count:
         raise InputError(f"'{path}' holds {len(view)} samples, the reference has {count}; delete it")
-    prefix = "rehearsed/"
-    errors = {key.removeprefix(prefix): arrays[key].tolist() for key in arrays if key.startswith(prefix)}
-    return view, Rehearsal(errors) if errors else None
+    return view

@@ -26,7 +26,6 @@ from wassermix.drift.check import Checked, check
 from wassermix.drift.estimators.registry import ESTIMATORS
 from wassermix.drift.labelled import FewLabels
 from wassermix.drift.prepared import Prepared, prepare
-from wassermix.drift.rehearsal import REHEARSED
 from wassermix.drift.result import DriftResult, read_result
 from wassermix.drift.settings import DriftSettings, StreamSettings
 from wassermix.drift.stream import BatchLine, StreamMonitor, cut
@@ -45,8 +44,7 @@ def prepared_reference(
     rows = evenly_spaced(len(reference), settings.reference_samples)
     marks = {"model": fingerprint(model), "reference": samples_fingerprint(reference, rows)}
     layer = settings.layer or "last"
-    rehearsed = f"-{REHEARSED}-{settings.seed}" if settings.estimator == REHEARSED else ""
-    name = f"reference-{marks['model']}-{marks['reference']}-{layer}-{settings.components}{rehearsed}.npz"
+    name = f"reference-{marks['model']}-{marks['reference']}-{layer}-{settings.components}.npz"
     stored = None if marks["model"] is None else folder / name.replace("/", "-")
     return prepare(model, reference, settings, stored=stored), marks
 
@@ -102,8 +100,7 @@ def check_to_files(
 def _require_known(settings: DriftSettings) -> None:
     """Refuse a misspelt estimator before anything is begun."""
     for name in (settings.estimator, *settings.beside):
-        if name != REHEARSED:
-            ESTIMATORS.find(name)
+        ESTIMATORS.find(name)
 
 
 def stream_sources(path: Path) -> list[Path]:

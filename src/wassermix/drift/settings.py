@@ -15,7 +15,7 @@ class DriftSettings:
     """How accuracy on unlabelled data is estimated."""
 
     estimator: str = setting(
-        "rehearsed", "which leads: joint, cot, ... or package.module:Class; rehearsed: best on known shifts"
+        "joint", "which estimate leads: joint, plan-input, cot, ... or package.module:Class"
     )
     beside: tuple[str, ...] = setting(
         ("plan-input", "plan-feature", "cot", "neighbour", "atc", "confidence"),

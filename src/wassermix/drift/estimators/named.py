@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wassermix.drift.estimators.plan import CarriedLabels
 
-__all__ = ["Joint", "JointFeature", "PlanFeature", "PlanInput"]
+__all__ = ["Joint", "PlanFeature", "PlanInput"]
 
 
 class PlanInput(CarriedLabels):
@@ -22,7 +22,7 @@ class PlanFeature(CarriedLabels):
 
 
 class Joint(CarriedLabels):
-    """One relaxed plan under a cost that joins inputs, features and outputs."""
+    """One relaxed plan under a cost that joins inputs, features and outputs: the default."""
 
     def __init__(
         self,
@@ -40,12 +40,3 @@ class Joint(CarriedLabels):
             input=input, feature=feature, output=output, relax=relax, move=move, entropy=entropy, block=block,
             folds=folds,
         )  # fmt: skip
-
-
-class JointFeature(CarriedLabels):
-    """The relaxed plan by features alone, not corrected: for models whose inputs say little, as of photos."""
-
-    def __init__(self, *, block: int = 500, folds: int = 2) -> None:
-        super().__init__(
-            input=0.0, feature=1.0, relax=0.1, move=True, corrected=False, block=block, folds=folds
-        )

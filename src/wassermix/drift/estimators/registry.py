@@ -14,7 +14,6 @@ ESTIMATORS = Registry(
     "wassermix.drift",
     {
         "joint": "wassermix.drift.estimators.named:Joint",
-        "joint-feature": "wassermix.drift.estimators.named:JointFeature",
         "plan-input": "wassermix.drift.estimators.named:PlanInput",
         "plan-feature": "wassermix.drift.estimators.named:PlanFeature",
         "cot": "wassermix.drift.estimators.outputs:OutputTransport",

@@ -42,7 +42,7 @@ def estimates(path: Path) -> dict[str, float]:
     )  # fmt: skip
     cbpe.fit(reference)
     result = {}
-    for key in sorted({name.split("/")[0] for name in arrays} - {"reference", "rehearsal"}):
+    for key in sorted({name.split("/")[0] for name in arrays} - {"reference"}):
         table = cbpe.estimate(frame(pandas, arrays, key)).filter(period="analysis").to_df()
         result[key] = float(table[("accuracy", "value")].iloc[-1])
     return result

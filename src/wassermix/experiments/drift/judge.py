@@ -17,7 +17,6 @@ from wassermix.drift.interval import Interval, resampled
 from wassermix.drift.powered import labels_only, powered_interval
 from wassermix.drift.prepared import CONTROLS
 from wassermix.drift.reference import Reference
-from wassermix.drift.rehearsal import REHEARSED
 from wassermix.drift.shift_test import shift_tests
 from wassermix.drift.views import Floats, Ints, Spaces, View
 from wassermix.experiments.drift.cases import Case
@@ -26,7 +25,7 @@ from wassermix.experiments.drift.looks import Looks
 __all__ = ["NAMES", "judged_cases", "p_values"]
 
 NAMES = (
-    "joint", "joint-feature", "joint-balanced", "plan-input", "plan-feature", "cot", "neighbour", "atc",
+    "joint", "joint-balanced", "plan-input", "plan-feature", "cot", "neighbour", "atc",
     "confidence", "confidence-difference", "random", "source",
 )  # fmt: skip
 LABELS, DRAWS, LEAST = 100, 10, 200
@@ -39,18 +38,11 @@ def judged_cases(looks: Looks) -> list[dict[str, Any]]:
     """A record for each case of one net."""
     reference = Reference(looks.reference, looks.labels)
     fitted = {name: _made(name).fit(reference) for name in NAMES}
-    chosen = looks.rehearsal.chosen
-    about = {
-        "data": looks.data,
-        "net": looks.net,
-        "seed": looks.seed,
-        "source": reference.accuracy,
-        "lead": chosen,
-    }
+    about = {"data": looks.data, "net": looks.net, "seed": looks.seed, "source": reference.accuracy}
     return [
         {
             **about,
-            **_judged(case, view, labels, chosen=chosen, fitted=fitted, seed=looks.seed),
+            **_judged(case, view, labels, fitted=fitted, seed=looks.seed),
             "p_values": p_values(case, looks),
         }
         for case, (view, labels) in looks.cases.items()
@@ -67,27 +59,24 @@ def _made(name: str) -> Estimator:
 
 
 def _judged(
-    case: Case, view: View, labels: Ints, *, chosen: str, fitted: Mapping[str, Estimator], seed: int
+    case: Case, view: View, labels: Ints, *, fitted: Mapping[str, Estimator], seed: int
 ) -> dict[str, Any]:
     rng = np.random.default_rng(stream_seed(seed, "drift", "judge", case.kind, case.strength))
-    lead = fitted[chosen]
-    lead = lead if isinstance(lead, CarriedLabels) else fitted["joint"]
-    assert isinstance(lead, CarriedLabels)
+    joint = fitted["joint"]
+    assert isinstance(joint, CarriedLabels)
     said: dict[str, Floats] = {}
     seconds: dict[str, float] = {}
     for name, estimator in fitted.items():
         began = time.process_time()
-        if estimator is lead:  # its plans are needed again below
-            blocks = lead.blocks(view)
-            said[name] = lead.chances_from(blocks, view)
+        if estimator is joint:  # its plans are needed again below
+            blocks = joint.blocks(view)
+            said[name] = joint.chances_from(blocks, view)
         else:
             said[name] = estimator.chances(view)
         seconds[name] = time.process_time() - began
     estimates = {name: float(q.mean()) for name, q in said.items()}
-    estimates = {REHEARSED: estimates[chosen], **estimates}
-    seconds[REHEARSED] = seconds[chosen]
     correct = (view.predicted == labels).astype(np.float64)
-    replicates = resampled(lead, blocks, view, count=RESAMPLES, rng=rng)
+    replicates = resampled(joint, blocks, view, count=RESAMPLES, rng=rng)
     return {
         "kind": case.kind,
         "strength": case.strength,
@@ -98,7 +87,7 @@ def _judged(
         "estimates": estimates,
         "seconds": seconds,
         "spread": float(np.std(replicates)),
-        "disagreement": disagreement_of(estimates, REHEARSED),
+        "disagreement": disagreement_of(estimates, "joint"),
         "labels": _with_labels(correct, said, rng=rng) if len(view) >= LEAST else None,
     }
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from wassermix.core.files import write_beside
 from wassermix.core.samples import TensorSamples
-from wassermix.drift.reference import Reference
-from wassermix.drift.rehearsal import Rehearsal, rehearse
 from wassermix.drift.views import Ints, Looker, Spaces, View
 from wassermix.experiments.drift.cases import SIZES, Case, cases_of, make_case, net_of
 from wassermix.experiments.drift.nets import trained_net
@@ -30,7 +28,6 @@ class Looks:
     reference: View
     labels: Ints
     cases: dict[Case, tuple[View, Ints]]
-    rehearsal: Rehearsal
     held: Spaces
     """Reference samples for the tests."""
     spaces: dict[Case, Spaces]
@@ -48,9 +45,6 @@ def make_looks(name: str, seed: int, folder: Path) -> None:
     assert looker.held is not None
     arrays |= _stored_spaces("reference", looker.held)
     arrays["reference/labels"] = parts.reference[1].numpy()
-    known = Reference(_view("reference", arrays), arrays["reference/labels"])
-    rehearsal = rehearse(looker, TensorSamples(*parts.reference), known, seed=seed)
-    arrays |= {f"rehearsal/{name}": np.array(errors) for name, errors in rehearsal.errors.items()}
     for case in cases_of(name, tuple(parts.train[0].shape[1:])):
         natural = case.kind == "other-digits"
         pool = other_digits() if natural else parts.pool
@@ -67,13 +61,12 @@ def read_looks(name: str, seed: int, folder: Path) -> Looks:
     """What :func:`make_looks` stored."""
     with np.load(_path(folder, name, seed), allow_pickle=False) as stored:
         arrays = {key: stored[key] for key in stored}
-    keys = {key.split("/")[0] for key in arrays} - {"reference", "rehearsal"}
+    keys = {key.split("/")[0] for key in arrays} - {"reference"}
     cases = {_case(key): (_view(key, arrays), arrays[f"{key}/labels"]) for key in sorted(keys)}
     labels = arrays["reference/labels"]
     spaces = {case: _spaces(_key(case), arrays) for case in cases if case.kind == "none"}
     reference, held = _view("reference", arrays), _spaces("reference", arrays)
-    errors = {key.split("/")[1]: arrays[key].tolist() for key in arrays if key.startswith("rehearsal/")}
-    return Looks(name, net_of(name, seed), seed, reference, labels, cases, Rehearsal(errors), held, spaces)
+    return Looks(name, net_of(name, seed), seed, reference, labels, cases, held, spaces)
 
 
 def _path(folder: Path, name: str, seed: int) -> Path:

@@ -18,7 +18,6 @@ from wassermix.drift.check import FACTOR, SHARE
 from wassermix.drift.estimators.named import Joint
 from wassermix.drift.estimators.registry import make_estimator
 from wassermix.drift.reference import Reference
-from wassermix.drift.rehearsal import CANDIDATES, REHEARSED
 from wassermix.drift.settings import DriftSettings
 from wassermix.drift.views import View
 from wassermix.experiments.drift import cbpe
@@ -76,7 +75,7 @@ def speed(known: int = 5000, new: int = 1000, k: int = 10) -> dict[str, float]:
         )
 
     reference = Reference(view(known), rng.integers(k, size=known))
-    names = dict.fromkeys([*CANDIDATES, *DriftSettings().beside])
+    names = dict.fromkeys([DriftSettings().estimator, *DriftSettings().beside])
     taken = {}
     for name in names:
         estimator = make_estimator(name).fit(reference)
@@ -117,7 +116,7 @@ def _add_cbpe(rows: list[dict[str, Any]], out: Path) -> str:
 
 def _short(row: dict[str, Any]) -> dict[str, Any]:
     """A case as it is kept: what a reader may want to check, four decimals."""
-    kept = ("data", "net", "seed", "kind", "strength", "settles", "samples", "lead")
+    kept = ("data", "net", "seed", "kind", "strength", "settles", "samples")
     numbers = ("source", "truth", "spread", "disagreement")
     short = {key: row[key] for key in kept} | {key: round(row[key], 4) for key in numbers}
     return short | {"estimates": {name: round(value, 4) for name, value in row["estimates"].items()}}
@@ -128,10 +127,10 @@ def _sentences(summary: dict[str, Any]) -> list[str]:
     errors = {name: 100 * one["mean"] for name, one in judged["estimators"].items()}
     cot, atc = judged["ratio"]["cot"], judged["ratio"]["atc"]
     return [
-        f"judged kinds without label shift: error {errors[REHEARSED]:.1f} points; COT {errors['cot']:.1f}, "
+        f"judged kinds without label shift: error {errors['joint']:.1f} points; COT {errors['cot']:.1f}, "
         f"ATC {errors['atc']:.1f}, source accuracy {errors['source']:.1f}",
         f"ratio to COT {cot['ratio']:.2f} ({cot['low']:.2f} to {cot['high']:.2f}), to ATC {atc['ratio']:.2f} "
         f"({atc['low']:.2f} to {atc['high']:.2f})",
-        f"with label shift: {100 * shifted['estimators'][REHEARSED]['mean']:.1f} points",
+        f"with label shift: {100 * shifted['estimators']['joint']['mean']:.1f} points",
         f"false alarms without drift: {summary['false_alarms']}",
     ]
