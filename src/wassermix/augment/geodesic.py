@@ -96,7 +96,7 @@ class GeodesicAugmenter:
         target_classes: int = 1,
         choice: Choice = "worst",
         time: float = 0.0,
-        pairing: Pairing = "entropic",
+        pairing: Pairing = "exact",
         maps: Maps = "batch",
         reservoir: int = 0,
         mode: Mode = "stored",
