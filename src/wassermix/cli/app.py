@@ -19,9 +19,13 @@ from wassermix.audit.settings import AuditSettings
 from wassermix.certify.settings import CertifySettings
 from wassermix.cli.answer import Answer, answering
 from wassermix.cli.arguments import (
+    Consensus,
     DataName,
+    Deployment,
     DryRun,
     Images,
+    Last,
+    Minutes,
     Name,
     Overrides,
     Overwrite,
@@ -91,9 +95,7 @@ def train(
     resume: Resume = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
-    minutes: Annotated[
-        float | None, typer.Option(help="train the recommended recipe on the data named, for so long")
-    ] = None,
+    minutes: Minutes = None,
     sigma: Annotated[float | None, typer.Option(help="the noise to be robust to")] = None,
 ) -> Answer:
     """Train a classifier into a run directory."""
@@ -111,15 +113,9 @@ def certify(
         list[Path], typer.Argument(help="a run directory; several are certified as one, their mean")
     ],
     images: Images = "500",
-    deployment: Annotated[
-        bool, typer.Option("--deployment", help="do not use the labels to pick the class")
-    ] = False,
-    last: Annotated[
-        bool, typer.Option("--last", help="of a run with averaged weights, those of the last update")
-    ] = False,
-    consensus: Annotated[
-        int, typer.Option(help="several runs: ask the others only where the first so many disagree")
-    ] = 0,
+    deployment: Deployment = False,
+    last: Last = False,
+    consensus: Consensus = 0,
     shard: ShardOf = None,
     *,
     certify_settings: Given,
