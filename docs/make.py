@@ -43,7 +43,12 @@ def main() -> None:
     """Collect where asked, then draw and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--demo", type=Path, help="the folder of a finished demo")
-    demo = parser.parse_args().demo
+    parser.add_argument("--schemas", action="store_true", help="only docs/schemas, in a second")
+    asked = parser.parse_args()
+    write_schemas(DOCS / "schemas")
+    if asked.schemas:
+        return
+    demo = asked.demo
     if demo is not None:
         collect(demo)
         take_screenshot(demo / "report.html", DOCS / "page.png")
@@ -55,7 +60,6 @@ def main() -> None:
     (DOCS / "verdicts.md").write_text(verdicts())
     (DOCS / "architecture.md").write_text(architecture_page())
     (DOCS / "scale.md").write_text(plan_page((DOCS / "scale.md").read_text(encoding="utf-8"), RESULTS))
-    write_schemas(DOCS / "schemas")
     make_gallery()
 
 

@@ -88,7 +88,7 @@ def test_a_file_with_a_key_missing_added_or_of_another_type_does_not_fit(written
 def test_the_published_schemas_are_those_of_the_code() -> None:
     made = {name: json.loads(text) for name, text in schema_texts().items()}
     published = {path.name: json.loads(path.read_text()) for path in PUBLISHED.glob("*.json")}
-    assert published == made, "make docs writes them anew"
+    assert published == made, "python docs/make.py --schemas writes them anew"
 
 
 def test_a_bundle_carries_the_schemas(written: Path) -> None:
