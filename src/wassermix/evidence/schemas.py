@@ -188,7 +188,6 @@ DRIFT = FileShape(
         "data": (str, "the new data"),
         "labels": (int, "how many labels were given"),
         "ask": (int, "how many samples were chosen to be labelled"),
-        "lead": (str, "the estimator whose word counts"),
         "score": (bool, "whether the estimate was compared with known labels"),
         **fields_of(DriftResult, omit=("parameters",)),
         "loss": (float, "accuracy lost against the reference, by the estimate"),
