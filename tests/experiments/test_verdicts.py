@@ -11,9 +11,9 @@ import pytest
 
 from wassermix.experiments import load_claims, study_names, table_names, verdict_page
 from wassermix.experiments import load_table as read_table
+from wassermix.experiments.answers import overall
 from wassermix.experiments.statistics import Estimate
 from wassermix.experiments.table import Table
-from wassermix.experiments.verdict_page import overall
 from wassermix.experiments.verdicts import Claim, Verdict, judge_study, judge_table
 
 ROOT = Path(__file__).parents[2]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from wassermix.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from wassermix.experiments.answers import verdict_page
     from wassermix.experiments.figures import draw_figure, table_figure
     from wassermix.experiments.gather import gather
     from wassermix.experiments.page import table_page
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from wassermix.experiments.scale import at_paper_scale
     from wassermix.experiments.studies import STUDIES, run_study, study_names
     from wassermix.experiments.table import Table, load_table, table_names
-    from wassermix.experiments.verdict_page import verdict_page
     from wassermix.experiments.verdicts import load_claims
 
 __all__ = [

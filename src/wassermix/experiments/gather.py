@@ -18,6 +18,7 @@ from wassermix.attacks import AttackResult, make_attack
 from wassermix.audit import PerformanceGeodesic
 from wassermix.audit.result import PairCurve
 from wassermix.certify import Certificates
+from wassermix.core.lazy import callable_package
 from wassermix.engine.run import Run
 from wassermix.experiments.runner import audit_name, run_folder
 from wassermix.experiments.table import Table
@@ -222,3 +223,6 @@ def paired_difference(first: Values, second: Values) -> dict[str, float]:
 def _mean_variance(values: Values) -> tuple[float, int]:
     """The estimated variance of the mean of ``values``, and how many there are."""
     return float(values.var(ddof=1) / len(values)), len(values)
+
+
+callable_package(__name__, "gather")  # the package's name `gather` may be this module or the function
