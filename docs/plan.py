@@ -25,7 +25,7 @@ def plan_page(page: str, results: Path) -> str:
     record = json.loads((results / "certify.json").read_text(encoding="utf-8"))
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    tables = [*certification_table(record), "", *network_table()]
+    tables = [*certification_table(record), "", *ranks_line(results / "ranks.json"), *network_table()]
     return f"{before}{BEGIN}\n" + "\n".join(tables) + f"\n{END}{after}"
 
 
@@ -47,6 +47,20 @@ def certification_table(record: dict[str, Any]) -> list[str]:
                 f"{3600 * hours / WORKERS:.0f} s |"
             )
     return lines
+
+
+def ranks_line(file: Path) -> list[str]:
+    """What a second process gained where it was measured."""
+    if not file.exists():
+        return []
+    record = json.loads(file.read_text(encoding="utf-8"))
+    training, certification = (record[kind]["ratio"] for kind in ("training", "certification"))
+    return [
+        f"Two processes of one thread against one (`python -m benchmarks ranks`, {record['processor']}): "
+        f"{certification:.2f} times the draws/s in certification, {training:.2f} times the images/s in "
+        f"training (LeNet, the same {record['training']['batch']} images for each update).",
+        "",
+    ]
 
 
 def network_table() -> list[str]:
