@@ -71,7 +71,7 @@ def test_ctrl_c_ends_a_training_with_that_sentence_alone(tmp_path: Path) -> None
     with begun(*words) as process:
         process.when((tmp_path / "run" / "metrics.jsonl").exists)
         process.send_signal(signal.SIGINT)
-        said = process.communicate()[1]
+        said = process.communicate(timeout=300)[1]
     assert process.returncode == 130
     last = said.splitlines()[-1]
     assert last.startswith("wassermix: interrupted; `wassermix train vectors data=gaussians")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -26,19 +27,9 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 
 def kill_when(happened: Callable[[], bool], *words: object, delay: float = 0.0) -> None:
     """Run ``wassermix WORDS`` in a process of its own and kill it, without a word, once ``happened()``."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "wassermix", *map(str, words)], stderr=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + 300  # on a busy machine, importing torch alone may take a minute
-    try:
-        while not happened():
-            assert process.poll() is None, "the command ended before it could be killed"
-            assert time.monotonic() < deadline, "the moment to kill it never came"
-            time.sleep(0.005)
+    with begun(*words) as process:
+        process.when(happened)
         time.sleep(delay)
-    finally:
-        process.kill()
-        process.wait()
 
 
 class Begun(subprocess.Popen[str]):
@@ -46,7 +37,7 @@ class Begun(subprocess.Popen[str]):
 
     def when(self, happened: Callable[[], bool]) -> None:
         """Wait until ``happened()``."""
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + 300  # on a busy machine, importing torch alone may take a minute
         while not happened():
             assert self.poll() is None, "the command ended before its moment"
             assert time.monotonic() < deadline, "its moment never came"
@@ -57,12 +48,19 @@ class Begun(subprocess.Popen[str]):
 def begun(*words: object) -> Iterator[Begun]:
     """Run ``wassermix WORDS`` beside the test; what still runs at the end of the block is killed."""
     command = [sys.executable, "-m", "wassermix", *map(str, words)]
-    process = Begun(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = Begun(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_heed_ctrl_c
+    )
     try:
         yield process
     finally:
         process.kill()
         process.communicate()
+
+
+def _heed_ctrl_c() -> None:
+    """Tests that run in the background of a shell are born deaf to Ctrl-C, and so would their children be."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def lines(path: Path) -> int:
