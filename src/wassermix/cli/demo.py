@@ -159,4 +159,4 @@ def _sentence(folders: list[Path]) -> str:
 def _against(ours: npt.NDArray[np.bool_], theirs: npt.NDArray[np.bool_]) -> str:
     test = compare_paired(ours, theirs)
     word = "more than" if test.difference >= 0 else "fewer than"
-    return f"{abs(100 * test.difference):.0f} points ({100 * test.low:+.0f} to {100 * test.high:+.0f}) {word}"
+    return f"{abs(100 * test.difference):.1f} points ({100 * test.low:+.1f} to {100 * test.high:+.1f}) {word}"
