@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("training", "transport", "certify", "augment", "overhead", "update", "ranks")
+NAMES = ("training", "transport", "certify", "augment", "overhead", "update", "ranks", "speed")
 
 
 def main() -> None:

@@ -122,7 +122,8 @@ def write(options: Options, found: dict[str, Any]) -> None:
     options.result.write_text(json.dumps(result, indent=1) + "\n")
     if options.page is not None:
         options.page.parent.mkdir(parents=True, exist_ok=True)
-        options.page.write_text(page(result))
+        fair = options.result.with_name("speed.json")
+        options.page.write_text(page(result, json.loads(fair.read_text()) if fair.exists() else None))
 
 
 # -- the model ---------------------------------------------------------------------------------------

@@ -8,8 +8,11 @@ TARGETS = {0.25: (10.0, 15.0), 0.5: (2.3, 3.5), 1.0: (4.0, 6.0)}
 """sigma -> the saving in draws and the speed-up of the whole table that were asked for."""
 
 
-def page(result: dict[str, Any]) -> str:
-    """Markdown: the draws, the cells, the speed, and how each was measured."""
+def page(result: dict[str, Any], fair: dict[str, Any] | None = None) -> str:
+    """Markdown: the draws, the cells, the speed, and how each was measured.
+
+    ``fair`` is what ``python -m benchmarks speed`` found beside the best plain loop.
+    """
     speed = result["speed"]
     best = max(speed["ratio"], key=lambda name: speed["ratio"][name])
     parts = [
@@ -29,6 +32,7 @@ def page(result: dict[str, Any]) -> str:
         f"The plain loop (default memory layout, batches of 1,000, one image at a time) was timed on "
         f"{speed['plain_draws']:,} draws at sigma {speed['sigma']:g}, in turn with ours; its time for a "
         "whole table is computed from this rate, not measured.",
+        *([] if fair is None else fair_parts(fair)),
         "## The whole certified table against the plain loop",
         whole_table(result["rows"], speed["ratio"], best),
         "Saving in draws times speed of a draw.",
@@ -71,6 +75,31 @@ def speed_table(speed: dict[str, Any]) -> str:
         equal = f"{100 * speed['agreement'][name]:.3f}%"
         lines.append(f"| ours, `{name}` | {speed['draws_per_second'][name]:,.0f} | {ratio:.2f}x | {equal} |")
     return "\n".join([head, *lines])
+
+
+def fair_parts(fair: dict[str, Any]) -> list[str]:
+    """Our speed beside the best of all plain loops, as ranges over the cores."""
+    plain = {name: rate for name, rate in fair["rates"].items() if name.startswith("plain")}
+    best = max(plain, key=lambda name: max(plain[name]))
+    lines = [f"| {name} | {span(rate, ',.0f')} | |" for name, rate in plain.items()]
+    lines += [
+        f"| {name} | {span(fair['rates'][name], ',.0f')} | {span(ratio, '.2f')}x |"
+        for name, ratio in fair["ratio"].items()
+    ]
+    head = "| one thread on each core in turn | draws/s | against the best plain loop |\n|---|---|---|"
+    return [
+        "## Against the best plain loop",
+        f"The loop above is not the fastest that one can write without a library. {fair['processor']}, torch "
+        f"{fair['torch']}, LeNet, sigma {fair['sigma']:g} (`python -m benchmarks speed`, "
+        f"`results/speed.json`); the best plain loop here: {best.removeprefix('plain, ')}.",
+        "\n".join([head, *lines]),
+    ]
+
+
+def span(values: list[float], form: str) -> str:
+    """The lowest and the highest, or the one value where they look alike."""
+    low, high = format(min(values), form), format(max(values), form)
+    return low if low == high else f"{low} to {high}"
 
 
 def whole_table(rows: list[dict[str, Any]], ratio: dict[str, float], best: str) -> str:
