@@ -1,4 +1,4 @@
-"""Draws per second of certification against the *best* plain loop: every batch and memory layout of it, each core.
+"""Draws per second of certification against the *best* plain loop, on each core.
 
 One thread, pinned to one core after the other; the range over the cores is printed. What a plain loop does
 (copies of an image plus noise, a forward, a count) is measured in both memory layouts and four batches, and
@@ -18,12 +18,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from wassermix.core.compiler import compiler_exists
 
 from benchmarks.certify_page import page
 from benchmarks.ranks import processor
 from wassermix.certify import certify
 from wassermix.certify.settings import BLOCK
+from wassermix.certify.votes import compiler_exists
 from wassermix.models import build_model
 
 RESULT, COSTS, PAGE = (
