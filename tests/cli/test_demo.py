@@ -10,7 +10,7 @@ from cli.words import run
 from wassermix.cli import demo
 
 SMALL = {
-    "PASSES": 1500,
+    "PASSES": 400,
     "IMAGES": "6",
     "ATTACK": {**demo.ATTACK, "steps": 2, "images": 6},
     "CERTIFY": {**demo.CERTIFY, "n": 200},

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from cli.words import kill_when, lines, run
 
 SETTINGS = (
-    "data.train_size=600", "epochs=6", "augment=geodesic", "augment.refresh=2", "regularizer=geodesic",
+    "data.train_size=200", "epochs=6", "augment=geodesic", "augment.refresh=2", "regularizer=geodesic",
     "batch_size=32",
 )  # fmt: skip
 

@@ -46,7 +46,7 @@ def test_ten_epochs_certify_94_percent_at_half(tmp_path: Path) -> None:
     assert _certified(tmp_path / "run", epochs=10, n=10_000, images=500)[0.5] >= 0.94
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.realdata
 @needs_mnist
 def test_one_epoch_certifies_most_test_digits(tmp_path: Path) -> None:

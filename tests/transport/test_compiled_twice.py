@@ -20,7 +20,7 @@ print(plan.f.numpy().tobytes().hex(), plan.g.numpy().tobytes().hex())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_compiling_and_loading_give_the_same_bits(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     compiled, loaded = (
