@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 RESULT = Path("results/ranks.json")
-IMAGES, FEW, MANY = 64, 256, 12_800
-EPOCHS, BATCH = 12, 256
+IMAGES, FEW, MANY = 48, 256, 10_240
+EPOCHS, BATCH = 8, 256
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
