@@ -8,7 +8,6 @@ again: delete the file, or a part of it, for a new run.
 from __future__ import annotations
 
 import json
-import platform
 import statistics
 import tempfile
 import time
@@ -23,6 +22,7 @@ from torch import nn
 from wassermix.augment import GeodesicAugmenter
 from wassermix.augment.pool import Latents, Pool, uniform_weights
 from wassermix.core.errors import InputError
+from wassermix.core.machine import processor_name
 from wassermix.core.streams import stream
 from wassermix.data import TensorSplit, load_data
 from wassermix.embed import PCA, Embedding
@@ -61,7 +61,7 @@ def digits() -> TensorSplit:
 
 
 def machine(split: TensorSplit) -> dict[str, Any]:
-    return {"processor": platform.processor() or platform.machine(), "torch": torch.__version__, "threads": 1,
+    return {"processor": processor_name(), "torch": torch.__version__, "threads": 1,
             "images": len(split), "sigma": SIGMA}  # fmt: skip
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -39,6 +38,7 @@ from wassermix.certify.settings import BLOCK, Backend
 from wassermix.certify.tolerance import ToleranceRule
 from wassermix.certify.votes import NoiseBlock, Voter, compiler_exists, voting
 from wassermix.core.fingerprint import fingerprint
+from wassermix.core.machine import processor_name
 from wassermix.core.samples import evenly_spaced
 from wassermix.core.streams import stream
 from wassermix.data import Dataset, load_data
@@ -110,7 +110,7 @@ def parse() -> Options:
 
 def write(options: Options, found: dict[str, Any]) -> None:
     result = {
-        "machine": {"processor": platform.processor() or platform.machine(), "cpus": os.cpu_count()},
+        "machine": {"processor": processor_name(), "cpus": os.cpu_count()},
         "torch": torch.__version__,
         "data": options.data,
         "epochs": options.epochs,

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from wassermix.core.machine import processor_name
 
 RESULT = Path("results/ranks.json")
 IMAGES, FEW, MANY = 48, 256, 10_240
@@ -27,20 +28,13 @@ def main() -> None:
         trained = {count: images_per_second(Path(folder) / f"train{count}", count) for count in (1, 2)}
         certified = {count: draws_per_second(Path(folder) / "train1", count) for count in (1, 2)}
     record = {
-        "processor": processor(),
+        "processor": processor_name(),
         "training": {"images_per_second": trained, "ratio": trained[2] / trained[1], "batch": BATCH},
         "certification": {"draws_per_second": certified, "ratio": certified[2] / certified[1]},
     }
     for kind in ("training", "certification"):
         print(f"{kind}: two processes of one thread are {record[kind]['ratio']:.2f} x one", flush=True)
     RESULT.write_text(json.dumps(record, indent=1) + "\n")
-
-
-def processor() -> str:
-    """The CPU's name."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 def seconds(count: int, *words: str) -> float:

@@ -2,15 +2,16 @@
 
 One thread, pinned to one core after the other; the range over the cores is printed. What a plain loop does
 (copies of an image plus noise, a forward, a count) is measured in both memory layouts and four batches, and
-the fastest is the peer. ``python -m benchmarks speed`` writes results/speed.json and the page again.
+the fastest is the peer. ``python -m benchmarks speed`` writes results/speed.json and the page again;
+``python -m benchmarks.speed --compile`` times the compiled model too.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -21,10 +22,10 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.certify_page import page
-from benchmarks.ranks import processor
 from wassermix.certify import certify
 from wassermix.certify.settings import BLOCK
 from wassermix.certify.votes import compiler_exists
+from wassermix.core.machine import processor_name
 from wassermix.models import build_model
 
 RESULT, COSTS, PAGE = (
@@ -38,6 +39,9 @@ LAYOUTS = {"default": torch.contiguous_format, "channels last": torch.channels_l
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--compile", action="store_true", help="time the compiled model too: minutes more")
+    compiled = parser.parse_args().compile
     torch.set_num_threads(1)
     model = build_model("lenet", shape=(1, 28, 28), num_classes=10).eval()
     x = (torch.rand(1, 1, 28, 28, generator=torch.Generator().manual_seed(0)) * 255).round() / 255
@@ -45,7 +49,7 @@ def main() -> None:
     cores = sorted(os.sched_getaffinity(0))
     for core in cores:
         os.sched_setaffinity(0, {core})
-        for name, act in ways(model, x).items():
+        for name, act in ways(model, x, compiled=compiled).items():
             rates.setdefault(name, []).append(median_rate(act))
             print(f"core {core}, {name}: {rates[name][-1]:,.0f} draws/s", flush=True)
     os.sched_setaffinity(0, cores)
@@ -53,14 +57,14 @@ def main() -> None:
     PAGE.write_text(page(json.loads(COSTS.read_text()), json.loads(RESULT.read_text())))
 
 
-def ways(model: nn.Module, x: Tensor) -> dict[str, Callable[[], object]]:
+def ways(model: nn.Module, x: Tensor, *, compiled: bool) -> dict[str, Callable[[], object]]:
     """Everything that is timed, by name."""
     found: dict[str, Callable[[], object]] = {
         f"plain, {layout}, batches of {batch}": partial(plain, model, x, batch, memory)
         for layout, memory in LAYOUTS.items()
         for batch in BATCHES
     }
-    for backend in ("eager", *(["compile"] if "--compile" in sys.argv and compiler_exists() else [])):
+    for backend in ("eager", *(["compile"] if compiled and compiler_exists() else [])):
         for sampler in ("gaussian", "exact"):
             for batch in (256, 512):
                 name = f"ours, {backend}, {sampler} noise, batches of {batch}"
@@ -106,7 +110,7 @@ def summary(rates: dict[str, list[float]]) -> dict[str, Any]:
         if name.startswith("ours")
     }
     return {
-        "processor": processor(),
+        "processor": processor_name(),
         "torch": torch.__version__,
         "sigma": SIGMA,
         "rates": rates,

@@ -31,6 +31,7 @@ from benchmarks.transport_anchors import batch_anchors, pair_anchors
 from benchmarks.transport_page import page
 from wassermix.core.errors import InputError
 from wassermix.core.files import write_json, write_text
+from wassermix.core.machine import processor_name
 from wassermix.core.memory import keep_freed_memory
 from wassermix.data import load_data
 from wassermix.transport import (
@@ -81,7 +82,7 @@ def main() -> None:
     name, z, y, images = embedded()
     rows = [measured(case, run) for case, run in cases(z, y, images, quick=options.quick)]
     sizes = (1000, 5000) if options.quick else (1000, 2000, 5000, 10_000, 20_000, 50_000)
-    machine = {"processor": processor(), "python": platform.python_version()}
+    machine = {"processor": processor_name(), "python": platform.python_version()}
     result = {
         "version": 1, "data": name, "machine": machine, "torch": torch.__version__, "quick": options.quick,
         "rows": rows, "growth": [grown(n) for n in sizes],
@@ -103,14 +104,6 @@ def measured(case: str, run: Callable[[], Row]) -> dict[str, object]:
         write_json(PARTS, done)
     found: dict[str, object] = done[case]
     return found
-
-
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor()
 
 
 def embedded() -> tuple[str, Tensor, Tensor, Tensor]:

@@ -58,7 +58,8 @@ def ranks_line(file: Path) -> list[str]:
     return [
         f"Two processes of one thread against one (`python -m benchmarks ranks`, {record['processor']}): "
         f"{certification:.2f} times the draws/s in certification, {training:.2f} times the images/s in "
-        f"training (LeNet, the same {record['training']['batch']} images for each update).",
+        f"training (LeNet, the same {record['training']['batch']} images for each update; one run of each, "
+        "so a ratio above 2 is the noise of the clock).",
         "",
     ]
 

@@ -26,6 +26,7 @@ from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.files import read_json, write_json
 from wassermix.core.fingerprint import fingerprint
+from wassermix.core.machine import processor_name
 
 __all__ = ["Choice", "Speeds", "choose_backend", "decide", "expected_draws"]
 
@@ -197,20 +198,11 @@ def _file(model: Classifier, x: Tensor, settings: CertifySettings, folder: Path)
         "sampler": settings.sampler,
         "batch_size": settings.batch_size,
         "device": "cpu" if first is None else str(first.device),
-        "machine": [platform.machine(), _processor()],
+        "machine": [platform.machine(), processor_name()],
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
     }
     return folder / f"{hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:24]}.json"
-
-
-def _processor() -> str:
-    """The processor's name where the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 def _read(file: Path | None) -> Speeds | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,16 @@ from wassermix.core.files import read_json
 from wassermix.drift.result import DriftResult, read_result
 from wassermix.drift.stream import BatchLine
 
-__all__ = ["Kept", "Watched", "read_folder"]
+__all__ = ["Frames", "Kept", "Watched", "read_folder"]
+
+
+class Frames(NamedTuple):
+    """Pictures of some samples on the way from the reference."""
+
+    pixels: NDArray[np.uint8]
+    """``(samples, times, C, H, W)``."""
+    t: NDArray[np.float32]
+    """``(times,)``, from 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +33,7 @@ class Kept:
 
     name: str
     result: DriftResult
-    frames: NDArray[np.uint8] | None
-    """``(samples, times, C, H, W)``."""
+    frames: Frames | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +56,11 @@ def read_folder(folder: Path) -> tuple[tuple[Kept, ...], tuple[Watched, ...]]:
     return tuple(checks), tuple(streams)
 
 
-def _frames(path: Path) -> NDArray[np.uint8] | None:
+def _frames(path: Path) -> Frames | None:
     if not path.exists():
         return None
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            frames: NDArray[np.uint8] = stored["frames"]
-            return frames
+            return Frames(stored["frames"], stored["t"])
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise InputError(f"'{path}' is damaged ({error}); run drift again with --overwrite") from error

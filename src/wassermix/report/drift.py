@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from wassermix.drift.folder import Kept, Watched, read_folder
+from wassermix.drift.folder import Frames, Kept, Watched, read_folder
 from wassermix.drift.interval import Interval
 from wassermix.drift.moved import Column
+from wassermix.drift.way import Way
 from wassermix.report.figures import Curve, drawn_curves
 from wassermix.report.markup import Safe, details, element, escape, join, table
 from wassermix.report.pictures import sheet
@@ -85,19 +86,17 @@ def _figures(kept: Kept) -> Iterator[Safe]:
         words = (
             "The samples that moved most, from their partners in the reference (left) to themselves (right)."
         )
-        image = Safe(f'<img class="strip" src="{sheet(kept.frames)}" alt="{escape(words)}">')
+        image = Safe(f'<img class="strip" src="{sheet(kept.frames.pixels)}" alt="{escape(words)}">')
         # page.js makes a slider of it
-        steps: dict[str, object] = {"class": "way", "data-way": json.dumps(_steps(kept))}
+        steps: dict[str, object] = {"class": "way", "data-way": json.dumps(_steps(kept.frames, way))}
         yield element("figure", image, element("figcaption", words), attributes=steps)
 
 
-def _steps(kept: Kept) -> dict[str, Any]:
+def _steps(frames: Frames, way: Way | None) -> dict[str, Any]:
     """What the slider shows at each time of the pictures."""
-    assert kept.frames is not None
-    samples, times, _, height, width = kept.frames.shape
-    t = np.linspace(0, 1, times)
+    samples, _, _, height, width = frames.pixels.shape
+    t = frames.t.astype(np.float64)
     found: dict[str, Any] = {"samples": samples, "size": [height, width], "t": t.round(3).tolist()}
-    way = kept.result.way
     if way is not None:
         lines = {"accuracy": way.accuracy, "confidence": way.confidence}
         found |= {key: np.interp(t, way.t, values).round(4).tolist() for key, values in lines.items()}

@@ -22,7 +22,7 @@ from wassermix.drift.views import Floats, Ints, Spaces, View
 from wassermix.experiments.drift.cases import Case
 from wassermix.experiments.drift.looks import Looks
 
-__all__ = ["NAMES", "judged_cases", "p_values"]
+__all__ = ["NAMES", "judged_cases"]
 
 NAMES = (
     "joint", "joint-balanced", "plan-input", "plan-feature", "cot", "neighbour", "atc",
