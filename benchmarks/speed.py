@@ -2,8 +2,9 @@
 
 One thread, pinned to one core after the other; the range over the cores is printed. What a plain loop does
 (copies of an image plus noise, a forward, a count) is measured in both memory layouts and four batches, and
-the fastest is the peer. ``python -m benchmarks speed`` writes results/speed.json and the page again;
-``python -m benchmarks.speed --compile`` times the compiled model too.
+the fastest is the peer; all ways are timed in turn, round after round. Two bounds stand beside them: the
+forward alone, without noise and counting, and a product of matrices. ``python -m benchmarks speed``
+writes results/speed.json and the page again; with ``--compile`` the compiled model is timed too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.certify_page import page
 from wassermix.certify import certify
@@ -33,8 +35,10 @@ RESULT, COSTS, PAGE = (
     Path("results/certify.json"),
     Path("docs/certify-benchmark.md"),
 )
-SIGMA, DRAWS, ROUNDS = 0.5, 6_400, 3
+SIGMA, DRAWS, ROUNDS = 0.5, 6_400, 5
 BATCHES = (128, 256, 512, 1000)
+SIDE = 1024
+"""Of the square matrices whose product is the yardstick."""
 LAYOUTS = {"default": torch.contiguous_format, "channels last": torch.channels_last}
 
 
@@ -49,11 +53,11 @@ def main() -> None:
     cores = sorted(os.sched_getaffinity(0))
     for core in cores:
         os.sched_setaffinity(0, {core})
-        for name, act in ways(model, x, compiled=compiled).items():
-            rates.setdefault(name, []).append(median_rate(act))
-            print(f"core {core}, {name}: {rates[name][-1]:,.0f} draws/s", flush=True)
+        for name, rate in median_rates(ways(model, x, compiled=compiled)).items():
+            rates.setdefault(name, []).append(rate)
+            print(f"core {core}, {name}: {rate:,.0f} draws/s", flush=True)
     os.sched_setaffinity(0, cores)
-    RESULT.write_text(json.dumps(summary(rates), indent=1) + "\n")
+    RESULT.write_text(json.dumps(summary(rates, flops(model, x)), indent=1) + "\n")
     PAGE.write_text(page(json.loads(COSTS.read_text()), json.loads(RESULT.read_text())))
 
 
@@ -69,18 +73,26 @@ def ways(model: nn.Module, x: Tensor, *, compiled: bool) -> dict[str, Callable[[
             for batch in (256, 512):
                 name = f"ours, {backend}, {sampler} noise, batches of {batch}"
                 found[name] = partial(ours, model, x, batch, backend=backend, sampler=sampler)
+    for batch in (128, 256, 512):
+        found[f"{FORWARD}, batches of {batch}"] = partial(forward_alone, model, x, batch)
+    found[PRODUCT] = product
     return found
 
 
-def median_rate(act: Callable[[], object]) -> float:
-    """Draws per second: the median of some rounds, after one that warms up."""
-    act()
-    taken = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
+FORWARD, PRODUCT = "forward alone, channels last", "product of matrices"
+
+
+def median_rates(acts: dict[str, Callable[[], object]]) -> dict[str, float]:
+    """Draws per second of each: the median over rounds in which all take turns, after one that warms up."""
+    taken: dict[str, list[float]] = {name: [] for name in acts}
+    for act in acts.values():
         act()
-        taken.append(time.perf_counter() - started)
-    return DRAWS / statistics.median(taken)
+    for _ in range(ROUNDS):
+        for name, act in acts.items():
+            started = time.perf_counter()
+            act()
+            taken[name].append(time.perf_counter() - started)
+    return {name: DRAWS / statistics.median(times) for name, times in taken.items()}
 
 
 def plain(model: nn.Module, x: Tensor, batch: int, memory: torch.memory_format) -> Tensor:
@@ -100,14 +112,39 @@ def ours(model: nn.Module, x: Tensor, batch: int, *, backend: Any, sampler: str)
     certify(model, x, sigma=SIGMA, n0=BLOCK, n=n, batch_size=batch, backend=backend, sampler=sampler)
 
 
-def summary(rates: dict[str, list[float]]) -> dict[str, Any]:
-    """The rates by name and core, the best plain loop of each core, and the ratios to it."""
+def forward_alone(model: nn.Module, x: Tensor, batch: int) -> None:
+    """What no loop around the model can do without."""
+    rows = x.repeat(batch, 1, 1, 1).contiguous(memory_format=torch.channels_last)
+    net = model.to(memory_format=torch.channels_last)
+    with torch.inference_mode():
+        for _ in range(DRAWS // batch):
+            net(rows)
+
+
+def product() -> Tensor:
+    left = torch.ones(SIDE, SIDE)
+    return left @ left
+
+
+def flops(model: nn.Module, x: Tensor) -> int:
+    """Floating-point operations of one draw's forward."""
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        model(x)
+    return int(counter.get_total_flops())
+
+
+def summary(rates: dict[str, list[float]], operations: int) -> dict[str, Any]:
+    """The rates by name and core, the best plain loop of each core, the ratios to it, and the two bounds."""
     cores = range(len(next(iter(rates.values()))))
-    best = [max(rate[core] for name, rate in rates.items() if name.startswith("plain")) for core in cores]
+    best, bound = (
+        [max(rate[core] for name, rate in rates.items() if name.startswith(kind)) for core in cores]
+        for kind in ("plain", FORWARD)
+    )
+    products = [rate / DRAWS for rate in rates.pop(PRODUCT)]
     ratio = {
         name: [rate[core] / best[core] for core in cores]
         for name, rate in rates.items()
-        if name.startswith("ours")
+        if not name.startswith("plain")
     }
     return {
         "processor": processor_name(),
@@ -115,6 +152,8 @@ def summary(rates: dict[str, list[float]]) -> dict[str, Any]:
         "sigma": SIGMA,
         "rates": rates,
         "ratio": ratio,
+        "forward_gflops": [operations * rate / 1e9 for rate in bound],
+        "product_gflops": [2 * SIDE**3 * each / 1e9 for each in products],
     }
 
 

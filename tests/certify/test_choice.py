@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,6 +92,33 @@ def test_compiling_is_chosen_where_it_saves_more_than_it_takes(monkeypatch: pyte
         assert decide(MUCH, useless, 1e9).backend == "eager"
     monkeypatch.setattr(choice, "compiler_exists", lambda: False)
     assert decide(MUCH, speeds, 1e9).backend == "eager"
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("single", "said"), [(90.0, True), (55.0, False), (None, False)])
+def test_processes_are_recommended_where_they_would_be_faster_than_threads(
+    single: float | None, said: bool, two_threads: None, tmp_path: Path
+) -> None:
+    choose_backend(network(), X, MUCH, images=20, folder=tmp_path, seconds=0.0)
+    (file,) = tmp_path.iterdir()
+    speeds = {"layout": "contiguous", "batch_size": 256, "eager": 100.0, "usual": 100.0, "single": single}
+    file.write_text(json.dumps({**speeds, "compiled": 0.0}))
+    sentence = choose_backend(network(), X, MUCH, images=20, folder=tmp_path).sentence
+    assert ("--processes 2 certify ...` would be up to 1.8 times as fast" in sentence) == said
+
+
+def test_one_thread_is_timed_beside_several_and_the_number_of_threads_restored(two_threads: None) -> None:
+    speeds = choice.measure(network(), X, replace(MUCH, backend="eager"), seconds=2.0)
+    assert speeds.single is not None
+    assert speeds.single > 0
+    assert torch.get_num_threads() == 2
 
 
 def test_rules_that_stop_early_are_expected_to_draw_less() -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 
 from wassermix.core.errors import InputError
 from wassermix.core.lock import locked
+from wassermix.engine.run import load_run
 from wassermix.engine.settings import Config
 from wassermix.experiments import (
     Table,
@@ -40,6 +42,7 @@ rows:
   plain: {}
   mixed: {augment: mixup}
 """
+ENSEMBLE = SMALL.replace("control:", "more_seeds: {both: [0]}\ncontrol:") + "  both: {ensemble: mixed}\n"
 
 
 @pytest.mark.parametrize("name", table_names())
@@ -232,6 +235,41 @@ def test_filling_a_finished_table_again_changes_nothing(filled: Path) -> None:
     before = written()
     run_table(load_table(str(filled / "small.yaml")), filled / "runs")
     assert written() == before
+
+
+def test_an_ensemble_row_certifies_the_mean_of_a_rows_networks_and_costs_their_sum(filled: Path) -> None:
+    table = own_table(filled, ENSEMBLE)
+    run_table(table, filled / "runs", rows=["both"])
+    record = gather(table, filled / "runs", name="ensemble")
+    alone, both = record["results"]["mixed"], record["results"]["both"]
+    assert both["passes"] == 2 * alone["passes"]
+    x = torch.rand(5, 3, generator=torch.Generator().manual_seed(0))
+    mean, first, second = (
+        load_run(filled / "runs" / run).model(x) for run in ("both/seed0", "mixed/seed0", "mixed/seed1")
+    )
+    torch.testing.assert_close(mean, (first + second) / 2)
+
+
+def test_an_ensemble_of_an_untrained_or_unknown_row_is_refused(filled: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="fill that row first"):
+        run_table(own_table(filled, ENSEMBLE), tmp_path, rows=["both"])
+    for wrong in ("ensemble: nothing", "ensemble: both", "ensemble: mixed, epochs: 2"):
+        with pytest.raises(InputError, match="row 'both' is an ensemble"):
+            own_table(tmp_path, ENSEMBLE.replace("ensemble: mixed", wrong))
+
+
+def test_a_page_says_how_far_a_row_is_from_its_publication() -> None:
+    cells = [
+        {"radius": r, "accuracy": a, "low": a - 0.02, "high": a + 0.02} for r, a in ((0, 0.9), (0.5, 0.6))
+    ]
+    row = {"seeds": [0], "updates": 1, "passes": 2, "minutes": 3, "certified": cells}
+    record = {
+        "table": "t", "title": "T", "recipe": "r", "seeds": [0], "more_seeds": {}, "certify": None,
+        "split": "test", "results": {"own": row}, "against_control": {}, "control": "own", "against": {},
+        "published": {"own": {"passes": 9, "acr": None, "certified": [91.0, 80.0, 57.0]}},
+    }  # fmt: skip
+    said = next(line for line in table_page(record).splitlines() if "its publication" in line)
+    assert "+3.0 points, at r = 0.5 (± 2.0 by" in said
 
 
 def test_an_unfinished_row_is_left_out(filled: Path, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """``backend="auto"``: what runs the model fastest on this machine, measured in two seconds and remembered.
 
 Memory layout, batch size and compilation change how fast the votes come, never the noise; votes may differ
-only where two logits are equal up to rounding.
+only where two logits are equal up to rounding. Training is not chosen by the clock: its weights would then
+depend on how busy the machine was.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from wassermix.core.errors import InputError
 from wassermix.core.files import read_json, write_json
 from wassermix.core.fingerprint import fingerprint
 from wassermix.core.machine import processor_name
+from wassermix.core.processes import world_size
 
 __all__ = ["Choice", "Speeds", "choose_backend", "decide", "expected_draws"]
 
@@ -38,6 +40,8 @@ CLEAR = 1.05
 """Another setting than the usual one must be so many times faster: less may be chance."""
 TRY_COMPILING = 1800.0
 """Compiling takes up to a minute, so it is tried where the work would else take so many seconds."""
+PROCESSES_PAY = 1.2
+"""Processes are recommended where they promise so many times the speed: starting them takes seconds."""
 EARLY = 0.1
 """The share of their budget that rules which stop early are expected to spend."""
 
@@ -55,6 +59,8 @@ class Speeds:
     compiled: float | None = None
     """None where it was not tried, 0 where it fails."""
     compile_seconds: float = 0.0
+    single: float | None = None
+    """``eager`` on one thread; None where there is no other, or no time was left to measure it."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +139,21 @@ def measure(model: Classifier, x: Tensor, settings: CertifySettings, *, seconds:
         if batch_size != usual.batch_size:
             run(Key(layout, batch_size))
     best = _fastest(found, usual)
-    return Speeds(best.layout, best.batch_size, found[best], found[usual])
+    asked = replace(settings, layout=best.layout, batch_size=best.batch_size)
+    left, threads = deadline - time.perf_counter(), torch.get_num_threads()
+    enough = threads > 1 and left > 3 * threads * best.batch_size / found[best]
+    single = _one_thread(model, x, asked) if enough else None
+    return Speeds(best.layout, best.batch_size, found[best], found[usual], single=single)
+
+
+def _one_thread(model: Classifier, x: Tensor, settings: CertifySettings) -> float:
+    """Draws per second on one thread: what each of several processes of one thread would do at best."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return float(_drawn(model, x, settings, lambda votes: _speed(votes, x, 0.0)))
+    finally:
+        torch.set_num_threads(threads)
 
 
 class Key(NamedTuple):
@@ -228,5 +248,14 @@ def _sentence(settings: CertifySettings, speeds: Speeds, draws: float) -> str:
     layout = f", {chosen.layout.replace('_', ' ')}" if chosen.layout != settings.layout else ""
     return (
         f"backend auto: {chosen.backend}, batches of {chosen.batch_size}{layout}: {speed:,.0f} draws/s "
-        f"measured here ({speeds.usual:,.0f} with the usual {settings.batch_size})"
+        f"measured here ({speeds.usual:,.0f} with the usual {settings.batch_size}){_about_processes(speeds)}"
     )
+
+
+def _about_processes(speeds: Speeds) -> str:
+    """Whether as many processes of one thread each would beat the threads of one process."""
+    threads = torch.get_num_threads()
+    gain = 0.0 if speeds.single is None else threads * speeds.single / speeds.eager
+    if gain < PROCESSES_PAY or world_size() > 1:
+        return ""
+    return f"; `wassermix --processes {threads} certify ...` would be up to {gain:.1f} times as fast"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -110,14 +111,21 @@ def _shown(record: dict[str, Any]) -> Shown:
 
 
 def _judged(row: dict[str, Any]) -> dict[str, str]:
-    """What a row was judged by: the average certified radius, the accuracy without and under attacks."""
-    found = {"average radius": f"{row['acr']:.3f}"} if "acr" in row else {}
+    """What a row was judged by: its certificates, the accuracy without and under attacks."""
+    found = {"average radius": f"{row['acr']:.3f}"} if "acr" in row else _some_radii(row)
     if "total_variation" in row:
         found["total variation"] = f"{row['total_variation']:.2f}"
     for attack in row.get("attacks", []):
         found["clean"] = f"{attack['clean_accuracy']:.1%}"
         found[f"{attack['attack']}, {attack['steps']} steps"] = f"{attack['robust_accuracy']:.1%}"
     return found
+
+
+def _some_radii(row: dict[str, Any]) -> dict[str, str]:
+    """Accuracy at radius 0, a middle one and the largest that is reached: mode grid has no average radius."""
+    reached = [cell for cell in row.get("certified", []) if cell["radius"] <= row.get("reach", math.inf)]
+    some = reached[:: max(1, (len(reached) - 1) // 2)]
+    return {f"r = {cell['radius']:g}": f"{cell['accuracy']:.1%}" for cell in some}
 
 
 def _gap(comparison: dict[str, Any] | None) -> str:

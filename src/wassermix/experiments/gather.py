@@ -58,13 +58,7 @@ def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
     needed = [*attacks, *([log.with_suffix(".json")] if log else []), *([audit] if audit else [])]
     if not all(path.exists() for path in needed):
         return None
-    lines = Run(folder).metrics
-    found: dict[str, Any] = {
-        "seed": seed,
-        "updates": lines[-1]["updates"],
-        "passes": lines[-1]["passes"],
-        "minutes": round(sum(line["seconds"] for line in lines) / 60, 2),
-    }
+    found: dict[str, Any] = {"seed": seed, **_cost(table, out, row, seed)}
     if attacks:
         found["attacks"] = [AttackResult.read(path) for path in attacks]
     if audit is not None:
@@ -72,6 +66,16 @@ def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
         found["variation"] = [pair.total_variation for pair in pairs]
         found["curve"] = {key: _along(pairs, key) for key in ("t", "kl", "loss")}
     return found if log is None else {**found, **_certified_run(log)}
+
+
+def _cost(table: Table, out: Path, row: str, seed: int) -> dict[str, float]:
+    """What the training took; of an ensemble, the sum over its members."""
+    if (members := table.members_of(row)) is not None:
+        each = [_cost(table, out, members, one) for one in table.seeds_of(members)]
+        return {key: sum(cost[key] for cost in each) for key in each[0]}
+    lines = Run(run_folder(out, row, seed)).metrics
+    minutes = round(sum(line["seconds"] for line in lines) / 60, 2)
+    return {"updates": lines[-1]["updates"], "passes": lines[-1]["passes"], "minutes": minutes}
 
 
 def _along(pairs: Sequence[PairCurve], key: str) -> list[float]:

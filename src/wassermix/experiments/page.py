@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from scipy.integrate import trapezoid
+
 from wassermix.experiments.sigmas import at_sigma, sigma_of
 
 __all__ = ["table_page"]
@@ -24,6 +26,7 @@ def table_page(record: dict[str, Any]) -> str:
             "",
             *_table(record),
             "",
+            *_nearness(record),
             *_sureness(record),
             *_paired(record),
         ]
@@ -119,6 +122,31 @@ def _remarks(record: dict[str, Any]) -> Iterator[str]:
     if text := " ".join([record.get("published_note", ""), *remarks]).strip():
         yield ""
         yield text
+
+
+def _nearness(record: dict[str, Any]) -> Iterator[str]:
+    """How far our rows are from those of the literature with the same name."""
+    published = {} if record.get("group") == "paper" else record.get("published", {})
+    for name, row in record["results"].items():
+        told = dict(enumerate(published.get(name, {}).get("certified", ())))
+        cells = [(cell, told.get(round(cell["radius"] / STEP))) for cell in row.get("certified", [])]
+        pairs = [(cell, theirs) for cell, theirs in cells if theirs is not None]
+        if pairs:
+            yield f"{name} against its publication: {_distance(pairs)}."
+            yield ""
+
+
+def _distance(pairs: list[tuple[dict[str, float], float]]) -> str:
+    """The cell that is farthest off, and the areas under both curves by the trapezoidal rule."""
+    own, theirs = [cell["accuracy"] for cell, _ in pairs], [value / 100 for _, value in pairs]
+    far = max(range(len(pairs)), key=lambda place: abs(own[place] - theirs[place]))
+    cell, radii = pairs[far][0], [cell["radius"] for cell, _ in pairs]
+    areas = [float(trapezoid(side, radii)) for side in (own, theirs)]
+    return (
+        f"the largest distance is {100 * (own[far] - theirs[far]):+.1f} points, at r = {cell['radius']:g} "
+        f"(± {50 * (cell['high'] - cell['low']):.1f} by the choice of images); "
+        f"the area under these cells is {areas[0]:.3f} against {areas[1]:.3f}"
+    )
 
 
 def _sureness(record: dict[str, Any]) -> Iterator[str]:

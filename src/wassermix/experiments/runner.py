@@ -20,6 +20,7 @@ from wassermix.core.whole import Whole
 from wassermix.data import Dataset, Split
 from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.engine.build import check_parts
+from wassermix.engine.ensemble import save_ensemble
 from wassermix.engine.settings import Config
 from wassermix.experiments.table import CertifyPlan, Table, row_folder
 
@@ -54,7 +55,10 @@ def run_table(
             held.enter_context(locked(out / row_folder(row) / "reproduce.lock", f"row '{row}' in '{out}'"))
         for number, (row, seed) in enumerate(jobs, start=1):
             name = f"{number}/{len(jobs)} {row}, seed {seed}"
-            _run(table, table.config(row, seed), run_folder(out, row, seed), _Told(tell, name, whole))
+            told = _Told(tell, name, whole)
+            with told.whole.part():
+                config = _network(table, row, seed, out=out, told=told)
+            _judge(table, config, run_folder(out, row, seed), told)
 
 
 def check_table(table: Table, rows: Sequence[str] | None = None) -> None:
@@ -85,15 +89,32 @@ def _check_judgement(table: Table, config: Config, data: Dataset) -> None:
 
 
 def _parts(table: Table, config: Config) -> list[str]:
-    """What is done for one row at one seed, in the order of :func:`_run`."""
+    """What is done for one row at one seed, in this order."""
     certified = [] if table.certify is None else ["certifying"]
     audited = [] if table.audit_settings(config) is None else ["auditing"]
     return ["training", *certified, *("attacking" for _ in table.attack_settings(config)), *audited]
 
 
-def _run(table: Table, config: Config, folder: Path, told: _Told) -> None:
-    with told.whole.part():
+def _network(table: Table, row: str, seed: int, *, out: Path, told: _Told) -> Config:
+    """Train the row's network, or average those of its members; what it was trained by."""
+    folder, config = run_folder(out, row, seed), table.config(row, seed)
+    members = table.members_of(row)
+    if members is None:
         train(config, folder, resume=True, progress=lambda share, line: told(f"training, {line}", share))
+        return config
+    runs = [run_folder(out, members, seed) for seed in table.seeds_of(members)]
+    unfinished = [
+        run for run in runs if not RunDir(run).weights_file.exists() or RunDir(run).trained_share() < 1
+    ]
+    if unfinished:
+        raise InputError(
+            f"row '{row}' averages the networks of row '{members}', and '{unfinished[0]}' is not trained to "
+            "its end; fill that row first"
+        )
+    return save_ensemble(runs, folder)
+
+
+def _judge(table: Table, config: Config, folder: Path, told: _Told) -> None:
     data = load_dataset(config)
     model = make_model(config, data)
     RunDir(folder).load_weights(model)

@@ -32,6 +32,8 @@ def at_paper_scale(table: Table) -> Table:
 
 def _full_row(table: Table, row: str) -> dict[str, Any]:
     own, name = table.rows[row], table.recipe_of(row)
+    if table.members_of(row) is not None:
+        return own
     kept = {key: value for key, value in own.items() if key not in LENGTHS}
     if "recipe" in own:
         kept["recipe"] = _full_name(name)

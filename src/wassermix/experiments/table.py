@@ -126,7 +126,8 @@ class Table(_Strict):
     With ``sigmas`` a file's rows stand for one row at each noise (:func:`at_each_sigma`), compared with the
     control at the same noise. ``group`` says whether the table is the paper's or one of ours, ``takes`` how
     long it runs on two cores at reduced scale, ``figure`` which picture belongs to it, and ``tests`` which
-    claims it is about; ``measured_as`` says in what an earlier measurement differs from today's defaults.
+    claims it is about; ``measured_as`` says in what an earlier measurement differs from today's defaults. A
+    row ``{ensemble: NAME}`` is not trained: it averages the networks of row NAME at all of that row's seeds.
     """
 
     title: str
@@ -154,7 +155,9 @@ class Table(_Strict):
     measured_as: str = ""
 
     def config(self, row: str, seed: int) -> Config:
-        """The training of one row at one seed."""
+        """The training of one row at one seed; of an ensemble, that of its first member."""
+        if (members := self.members_of(row)) is not None:
+            return self.config(members, self.seeds_of(members)[0])
         own = {key: value for key, value in self.rows[row].items() if key != "recipe"}
         try:
             return build_config(read_recipe(self.recipe_of(row)), {**self.common, **own, "seed": seed})
@@ -163,7 +166,12 @@ class Table(_Strict):
 
     def recipe_of(self, row: str) -> str:
         """The recipe that a row starts from: its own, or the table's."""
-        return str(self.rows[row].get("recipe", self.recipe))
+        members = self.members_of(row)
+        return str(self.rows[row].get("recipe", self.recipe)) if members is None else self.recipe_of(members)
+
+    def members_of(self, row: str) -> str | None:
+        """The row whose networks are averaged in this one; None for a row that is trained."""
+        return self.rows[row].get("ensemble")
 
     def attack_settings(self, config: Config) -> list[AttackSettings]:
         """The attacks on a row's run; the noise is the training's own where the table does not say it."""
@@ -187,7 +195,7 @@ class Table(_Strict):
         return tuple(dict.fromkeys(map(self._data, self.rows)))
 
     def _data(self, row: str) -> str:
-        given = {**self.common, **self.rows[row]}
+        given = {**self.common, **self.rows[self.members_of(row) or row]}
         data = given["data"] if "data" in given else read_recipe(self.recipe_of(row))["data"]
         return str(data["name"]) if isinstance(data, dict) else str(data)
 
@@ -236,6 +244,13 @@ def _beside(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def _malformed(table: Table) -> str | None:
     """Why the rows and seeds of a table cannot be run, or None."""
+    for row, members in ((row, table.members_of(row)) for row in table.rows):
+        if members is not None and (members not in table.rows or "ensemble" in table.rows[members]):
+            return f"row '{row}' is an ensemble of '{members}'; expected a row that is trained"
+        if members is not None and (table.rows[row].keys() != {"ensemble"} or len(table.seeds_of(row)) != 1):
+            return (
+                f"row '{row}' is an ensemble; expected no other key and one seed: its members have their own"
+            )
     controls = {table.control_of(row) for row in table.rows}
     tested = {name for test in table.tests for name in (test.row, test.control)}
     named = {*controls, *table.against, *table.against.values(), *table.more_seeds, *tested}

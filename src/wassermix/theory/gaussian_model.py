@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
+from scipy.integrate import trapezoid
 
 from wassermix.core.errors import InputError
 
@@ -119,7 +120,7 @@ def certified_accuracy_of_draws(
     standard = np.linspace(-9, 9, 20_001)
     distance = sigma * (float(score(theta, mu, sigma)) + standard)
     reached = stats.binom.sf(least - 1, draws, special.ndtr(distance / noise))
-    return float(np.trapezoid(reached * stats.norm.pdf(standard), standard))
+    return float(trapezoid(reached * stats.norm.pdf(standard), standard))
 
 
 def sample(mu: Values, sigma: float, count: int, *, generator: np.random.Generator) -> tuple[Values, Values]:
