@@ -2,11 +2,13 @@
 
 Every number is processor time of one thread (a busy machine does not blur it), the lower quartile of several
 repetitions. Tried beside our loop: PyTorch's default memory layout, ``torch.compile``, bfloat16, the noise
-and the averaged weights alone, and the gradient of the inputs by the first convolution as one matrix product.
+and the averaged weights alone, the image's gradient by the first convolution as PyTorch makes it, and the
+second convolution, where most of an update goes, beside products of matrices of its size.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import platform
 import time
@@ -21,6 +23,7 @@ from torch import Tensor, nn
 from wassermix.core.memory import keep_freed_memory
 from wassermix.engine.average import WeightAverage
 from wassermix.models import build_model
+from wassermix.models.one_channel import image_gradient
 
 RESULT = Path("results/update.json")
 BATCH, REPEATS = 128, 15
@@ -31,7 +34,7 @@ def main() -> None:
     torch.set_num_threads(1)
     keep_freed_memory()
     record: dict[str, Any] = {"torch": torch.__version__, "machine": platform.machine(), "batch": BATCH}
-    record["milliseconds"] = {**updates(), **parts(), **input_gradients()}
+    record["milliseconds"] = {**updates(), **parts(), **input_gradients(), **second_layer()}
     for name, value in record["milliseconds"].items():
         print(f"{name}: {value:.2f} ms", flush=True)
     RESULT.parent.mkdir(exist_ok=True)
@@ -89,22 +92,41 @@ def parts() -> dict[str, float]:
 
 
 def input_gradients() -> dict[str, float]:
-    """A pass of an attack, and its dearest part: the first convolution, back to one channel."""
+    """A pass of an attack with our first convolution and with PyTorch's, and that gradient alone."""
     model = lenet().to(memory_format=LAST).requires_grad_(False)
+    plain = copy.deepcopy(model)
+    plain.stage1[0] = nn.Conv2d(1, 20, 5).requires_grad_(False).to(memory_format=LAST)
     x = torch.rand(BATCH, 1, 28, 28).contiguous(memory_format=LAST).requires_grad_()
     back, weight = torch.randn(BATCH, 20, 24, 24).contiguous(memory_format=LAST), torch.randn(20, 1, 5, 5)
-
-    def product() -> Tensor:
-        columns = back.permute(0, 2, 3, 1).reshape(-1, 20) @ weight.reshape(20, 25)
-        return F.fold(columns.reshape(BATCH, -1, 25).transpose(1, 2).contiguous(), (28, 28), 5)
-
     first = F.conv2d(x, weight.contiguous(memory_format=LAST))
     return {
-        "pass for the inputs": milliseconds(lambda: torch.autograd.grad(model(x).sum(), x)),
-        "first convolution, back": milliseconds(
+        "pass of an attack (ours)": milliseconds(lambda: torch.autograd.grad(model(x).sum(), x)),
+        "pass of an attack, PyTorch's convolutions": milliseconds(
+            lambda: torch.autograd.grad(plain(x).sum(), x)
+        ),
+        "first convolution, gradient of the image (ours)": milliseconds(lambda: image_gradient(back, weight)),
+        "first convolution, gradient of the image, PyTorch's": milliseconds(
             lambda: torch.autograd.grad(first, x, back, retain_graph=True)
         ),
-        "first convolution, back, as a matrix product": milliseconds(product),
+    }
+
+
+def second_layer() -> dict[str, float]:
+    """The three products of the second convolution, and one product of matrices with as many operations."""
+    x = torch.rand(BATCH, 20, 12, 12).contiguous(memory_format=LAST).requires_grad_()
+    weight = torch.randn(50, 20, 5, 5).contiguous(memory_format=LAST).requires_grad_()
+    out = F.conv2d(x, weight)
+    back = torch.randn(out.shape).contiguous(memory_format=LAST)
+    patches, columns = torch.rand(BATCH * 64, 500), torch.rand(500, 50)
+    return {
+        "second convolution, forward": milliseconds(lambda: F.conv2d(x, weight)),
+        "second convolution, gradient of its inputs": milliseconds(
+            lambda: torch.autograd.grad(out, x, back, retain_graph=True)
+        ),
+        "second convolution, gradient of its weights": milliseconds(
+            lambda: torch.autograd.grad(out, weight, back, retain_graph=True)
+        ),
+        "second convolution, one product of matrices": milliseconds(lambda: patches @ columns),
     }
 
 

@@ -264,17 +264,24 @@ def overhead_table(record: dict[str, Any]) -> list[str]:
 
 def update_table(record: dict[str, Any]) -> list[str]:
     """Where an update spends its time, and what other ways of running it gain or lose."""
+    spent = record["milliseconds"]
+    second = [spent[f"second convolution, {part}"] for part in SECOND]
+    share = sum(second) / spent["update, channels last (ours)"]
     return [
         f"`python -m benchmarks update`: processor time of LeNet on batches of {record['batch']}, one thread "
-        f"(torch {record['torch']}). Compiling and bfloat16 were slower on this processor; "
-        "noise and averaging are small beside the passes.",
+        f"(torch {record['torch']}). Compiling and bfloat16 were slower on this processor; noise and "
+        f"averaging are small beside the passes. {share:.0%} of an update are the three products of the second "
+        f"convolution, {min(second):.1f} to {max(second):.1f} ms each; one product of matrices with as many "
+        f"operations takes {spent['second convolution, one product of matrices']:.1f} ms, so what is left to "
+        "gain lies in the library's convolutions.",
         "",
         "| part | milliseconds |",
         "|---|---|",
-        *(f"| {name} | {value:.2f} |" for name, value in record["milliseconds"].items()),
+        *(f"| {name} | {value:.2f} |" for name, value in spent.items()),
     ]
 
 
+SECOND = ("forward", "gradient of its inputs", "gradient of its weights")
 SPEED = {
     "training": speed_table,
     "augment": augment_table,
