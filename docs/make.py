@@ -270,7 +270,7 @@ def update_table(record: dict[str, Any]) -> list[str]:
     return [
         f"`python -m benchmarks update`: processor time of LeNet on batches of {record['batch']}, one thread "
         f"(torch {record['torch']}). Compiling and bfloat16 were slower on this processor; noise and "
-        f"averaging are small beside the passes. {share:.0%} of an update are the three products of the second "
+        f"averaging are small beside the passes. {share:.0%} of an update are three products of the second "
         f"convolution, {min(second):.1f} to {max(second):.1f} ms each; one product of matrices with as many "
         f"operations takes {spent['second convolution, one product of matrices']:.1f} ms, so what is left to "
         "gain lies in the library's convolutions.",
