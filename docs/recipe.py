@@ -17,13 +17,14 @@ COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7")
 
 def write_recommendation(results: Path, docs: Path) -> None:
     """Put what was measured between the page's marks, and draw the curve, as far as there are records."""
-    search, scaling, equal = (
-        _read(results / f"{name}.json") for name in ("recipe-search", "scaling", "equal-compute")
+    short, long, scaling, equal = (
+        _read(results / f"{name}.json")
+        for name in ("recipe-search", "recipe-search-long", "scaling", "equal-compute")
     )
     page = docs / "choose-a-method.md"
     before, _, rest = page.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
-    lines = [*_trials(search), *_curve(scaling, equal)]
+    lines = [*_trials(short), *_trials(long), *_curve(scaling, equal)]
     page.write_text("\n".join([before + BEGIN, *lines, END]) + after)
     if scaling["results"]:
         draw_scaling(scaling, equal, docs / "scaling.svg")
@@ -54,7 +55,7 @@ def _trials(record: dict[str, Any]) -> list[str]:
     passes = int(record["common"]["budget"].partition(":")[2])
     reach = max(cell["radius"] for cell in first["certified"] if cell["accuracy"] > 0)
     return [
-        f"What was tried (`wassermix reproduce recipe-search`): {passes:,} passes each, sigma 1.0, mode "
+        f"What was tried (`wassermix reproduce {record['table']}`): {passes:,} passes each, sigma 1.0, mode "
         f"`{plan['mode']}` with n = {plan['n']} on {plan['images']} held-out digits, one seed. The "
         f"difference is that of the average radius to `{record['control']}`, on the same images; radii above "
         f"{reach:g} cannot be proved with so few draws.",
