@@ -93,7 +93,7 @@ def fair_parts(fair: dict[str, Any]) -> list[str]:
         f"{fair['torch']}, LeNet, sigma {fair['sigma']:g} (`python -m benchmarks speed`, "
         f"`results/speed.json`); the best plain loop here: {best.removeprefix('plain, ')}.",
         "\n".join([head, *lines]),
-        bound(fair),
+        *([bound(fair)] if "forward_gflops" in fair else []),  # earlier records have none
     ]
 
 

@@ -117,8 +117,8 @@ def forward_alone(model: nn.Module, x: Tensor, batch: int) -> None:
     rows = x.repeat(batch, 1, 1, 1).contiguous(memory_format=torch.channels_last)
     net = model.to(memory_format=torch.channels_last)
     with torch.inference_mode():
-        for _ in range(DRAWS // batch):
-            net(rows)
+        for start in range(0, DRAWS, batch):
+            net(rows[: DRAWS - start])
 
 
 def product() -> Tensor:

@@ -156,7 +156,7 @@ def draw_studies() -> None:
 
 
 def strip(figure: Any, frames: np.ndarray, pairs: np.ndarray) -> None:
-    """One row of pictures a pair, time from left to right."""
+    """One row of pictures per pair, time from left to right."""
     for row, (samples, pair) in enumerate(zip(frames, pairs)):
         for column, image in enumerate(samples):
             axes = figure.add_subplot(len(frames), len(samples), row * len(samples) + column + 1)
@@ -267,13 +267,15 @@ def update_table(record: dict[str, Any]) -> list[str]:
     spent = record["milliseconds"]
     second = [spent[f"second convolution, {part}"] for part in SECOND]
     share = sum(second) / spent["update, channels last (ours)"]
+    product = spent["second convolution, one product of matrices"]
+    slow = max(second) > 1.2 * product
+    left = "so there is time to gain in them" if slow else "so in them there is little left to gain"
     return [
         f"`python -m benchmarks update`: processor time of LeNet on batches of {record['batch']}, one thread "
         f"(torch {record['torch']}). Compiling and bfloat16 were slower on this processor; noise and "
-        f"averaging are small beside the passes. {share:.0%} of an update are three products of the second "
-        f"convolution, {min(second):.1f} to {max(second):.1f} ms each; one product of matrices with as many "
-        f"operations takes {spent['second convolution, one product of matrices']:.1f} ms, so what is left to "
-        "gain lies in the library's convolutions.",
+        f"averaging are small beside the passes. The second convolution takes {share:.0%} of an update: "
+        f"forward and two gradients, {min(second):.1f} to {max(second):.1f} ms each. One product of matrices "
+        f"with as many operations takes {product:.1f} ms, {left}.",
         "",
         "| part | milliseconds |",
         "|---|---|",

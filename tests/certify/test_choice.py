@@ -121,6 +121,11 @@ def test_one_thread_is_timed_beside_several_and_the_number_of_threads_restored(t
     assert torch.get_num_threads() == 2
 
 
+def test_one_thread_is_not_timed_where_torchs_threads_do_not_run_the_model(two_threads: None) -> None:
+    asked = replace(MUCH, backend="eager")  # a function may hold a session of another library
+    assert choice.measure(job.model, torch.zeros(2), asked, seconds=2.0).single is None
+
+
 def test_rules_that_stop_early_are_expected_to_draw_less() -> None:
     assert expected_draws(MUCH, 10) == 10 * 100_100
     assert expected_draws(replace(MUCH, mode="grid"), 10) == 10 * (100 + 10_000)

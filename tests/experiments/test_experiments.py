@@ -42,7 +42,7 @@ rows:
   plain: {}
   mixed: {augment: mixup}
 """
-ENSEMBLE = SMALL.replace("control:", "more_seeds: {both: [0]}\ncontrol:") + "  both: {ensemble: mixed}\n"
+ENSEMBLE = SMALL.replace("rows:\n", "rows:\n  both: {ensemble: mixed}\n")
 
 
 @pytest.mark.parametrize("name", table_names())
@@ -253,9 +253,27 @@ def test_an_ensemble_row_certifies_the_mean_of_a_rows_networks_and_costs_their_s
 def test_an_ensemble_of_an_untrained_or_unknown_row_is_refused(filled: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="fill that row first"):
         run_table(own_table(filled, ENSEMBLE), tmp_path, rows=["both"])
-    for wrong in ("ensemble: nothing", "ensemble: both", "ensemble: mixed, epochs: 2"):
+    wrong = ("nothing", "both", "mixed, epochs: 2", "[plain, mixed]")
+    for members in wrong:
         with pytest.raises(InputError, match="row 'both' is an ensemble"):
-            own_table(tmp_path, ENSEMBLE.replace("ensemble: mixed", wrong))
+            own_table(tmp_path, ENSEMBLE.replace("ensemble: mixed", f"ensemble: {members}"))
+
+
+def test_an_ensemble_that_stands_before_its_members_is_made_after_them(tmp_path: Path) -> None:
+    said: list[str] = []
+    table = own_table(tmp_path, ENSEMBLE)
+    run_table(table, tmp_path / "runs", rows=["both", "mixed"], tell=lambda what, _: said.append(what))
+    order = dict.fromkeys(line.partition(":")[0] for line in said)
+    assert list(order) == ["1/3 mixed, seed 0", "2/3 mixed, seed 1", "3/3 both, seed 0"]
+
+
+def test_with_several_sigmas_an_ensemble_has_its_members_at_each(tmp_path: Path) -> None:
+    text = ENSEMBLE.replace("sigma: 0.5}", "}").replace("seeds:", "sigmas: [0.25, 0.5]\nseeds:")
+    table = own_table(tmp_path, text)
+    assert {row: table.members_of(row) for row in table.rows if row.startswith("both")} == {
+        "both at 0.25": "mixed at 0.25",
+        "both at 0.5": "mixed at 0.5",
+    }
 
 
 def test_a_page_says_how_far_a_row_is_from_its_publication() -> None:
@@ -270,6 +288,19 @@ def test_a_page_says_how_far_a_row_is_from_its_publication() -> None:
     }  # fmt: skip
     said = next(line for line in table_page(record).splitlines() if "its publication" in line)
     assert "+3.0 points, at r = 0.5 (± 2.0 by" in said
+
+
+def test_radii_that_the_publication_lacks_or_no_draw_reaches_are_not_compared_with_it() -> None:
+    cells = [{"radius": r, "accuracy": 0.9, "low": 0.9, "high": 0.9} for r in (0, 0.125, 0.25, 0.5)]
+    row = {"seeds": [0], "updates": 1, "passes": 2, "minutes": 3, "certified": cells, "reach": 0.3}
+    record = {
+        "table": "t", "title": "T", "recipe": "r", "seeds": [0], "more_seeds": {}, "certify": None,
+        "split": "test", "results": {"own": row}, "against_control": {}, "control": "own", "against": {},
+        "published": {"own": {"passes": 9, "acr": None, "certified": [91.0, 88.0, 20.0]}},
+    }  # fmt: skip
+    said = next(line for line in table_page(record).splitlines() if "its publication" in line)
+    assert "+2.0 points, at r = 0.25" in said
+    assert "0.225 against 0.224" in said
 
 
 def test_an_unfinished_row_is_left_out(filled: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from wassermix.geodesic.path import value_and_velocity
 from wassermix.models import build_model
 from wassermix.models.one_channel import OneChannelConv2d
 
@@ -49,6 +50,44 @@ def test_an_attack_through_lenet_has_the_gradient_of_the_plain_network() -> None
     y = torch.arange(4)
     mine, theirs = (torch.autograd.grad(F.cross_entropy(model(x), y), x)[0] for model in (net, plain))
     torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-7)
+
+
+def test_a_bias_that_is_trained_alone_gets_its_gradient() -> None:
+    own, plain = both()
+    plain.requires_grad_(False)
+    found = []
+    for layer in (own, plain):
+        assert layer.bias is not None
+        layer.bias.requires_grad_()
+        (layer(numbers(2, 1, 7, 9).requires_grad_()) ** 2).sum().backward()
+        assert layer.bias.grad is not None
+        found.append(layer.bias.grad)
+    torch.testing.assert_close(*found)
+
+
+def test_it_has_the_derivatives_of_torch_func_and_of_forward_mode() -> None:
+    own, plain = both()
+    plain.requires_grad_(False)
+    x, velocity = numbers(4, 1, 7, 9), numbers(4, 1, 9, 7).mT
+    mine, theirs = (
+        torch.func.vmap(torch.func.grad(lambda one, net=net: (net(one[None]) ** 3).sum()))(x)
+        for net in (own, plain)
+    )
+    torch.testing.assert_close(mine, theirs)
+    found = [value_and_velocity(net, x.clone().requires_grad_(), velocity)[1] for net in (own, plain)]
+    torch.testing.assert_close(*found)
+
+
+def test_under_autocast_an_attack_has_its_gradient() -> None:
+    own, plain = OneChannelConv2d(3, 4), nn.Conv2d(1, 3, 4)
+    plain.load_state_dict(own.state_dict())
+    found: list[Tensor] = []
+    for layer in (own.requires_grad_(False), plain.requires_grad_(False)):
+        x = numbers(2, 1, 7, 9).float().requires_grad_()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            out = layer(x)
+        found += torch.autograd.grad(out.float().sum(), x)
+    torch.testing.assert_close(*found, rtol=2**-6, atol=2**-6)  # bfloat16 has eight bits
 
 
 @pytest.mark.parametrize(("weights", "image"), [(True, True), (True, False), (False, False)])

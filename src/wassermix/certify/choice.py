@@ -60,7 +60,8 @@ class Speeds:
     """None where it was not tried, 0 where it fails."""
     compile_seconds: float = 0.0
     single: float | None = None
-    """``eager`` on one thread; None where there is no other, or no time was left to measure it."""
+    """``eager`` on one thread; None where torch's threads do not run the model, there is no other thread, or
+    no time was left."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def measure(model: Classifier, x: Tensor, settings: CertifySettings, *, seconds:
     asked = replace(settings, layout=best.layout, batch_size=best.batch_size)
     left, threads = deadline - time.perf_counter(), torch.get_num_threads()
     enough = threads > 1 and left > 3 * threads * best.batch_size / found[best]
-    single = _one_thread(model, x, asked) if enough else None
+    single = _one_thread(model, x, asked) if enough and _device(model) == "cpu" else None
     return Speeds(best.layout, best.batch_size, found[best], found[usual], single=single)
 
 
@@ -210,19 +211,24 @@ def _file(model: Classifier, x: Tensor, settings: CertifySettings, folder: Path)
     mark = fingerprint(model)
     if mark is None:
         return None
-    first = next(model.parameters(), None) if isinstance(model, nn.Module) else None
     key = {
         "model": mark,
         "input": list(x.shape),
         "precision": settings.precision,
         "sampler": settings.sampler,
         "batch_size": settings.batch_size,
-        "device": "cpu" if first is None else str(first.device),
+        "device": _device(model) or "cpu",
         "machine": [platform.machine(), processor_name()],
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
     }
     return folder / f"{hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:24]}.json"
+
+
+def _device(model: Classifier) -> str | None:
+    """Where torch runs the model; None for what has no weights of torch, whose threads are not torch's."""
+    first = next(model.parameters(), None) if isinstance(model, nn.Module) else None
+    return None if first is None else str(first.device)
 
 
 def _read(file: Path | None) -> Speeds | None:

@@ -80,7 +80,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="where runs and report go")] = Path("demo-run"),
     overwrite: Overwrite = False,
 ) -> None:
-    """Train a noise baseline and the geodesic method, attack, certify and audit both, and report."""
+    """On 5,000 digits: train three ways, attack, certify, audit, check under drift, and report."""
     from wassermix.cli.demo import run_demo
 
     run_demo(out, overwrite=overwrite)
@@ -277,7 +277,7 @@ def reproduce(
 
     if table is None:
         return Answer(list_tables())
-    chosen = rows.split(",") if rows else None
+    chosen = [row.strip() for row in rows.split(",")] if rows else None
     return Answer(run_reproduce(table, rows=chosen, out=out, results=results, scale=scale))
 
 

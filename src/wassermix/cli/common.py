@@ -15,7 +15,7 @@ class TargetOptions:
     """What an evaluation works on: the run's own model and data, or others."""
 
     model: str | None = setting(
-        None, "a model of your own: a torch.export or TorchScript file, or package.module:factory"
+        None, "a model of your own: a torch.export, TorchScript or ONNX file, or package.module:factory"
     )
     weights: Path | None = setting(None, "safetensors weights for a --model factory")
     data: str | None = setting(None, "the data for --model: a name or a path")

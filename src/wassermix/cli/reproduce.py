@@ -25,6 +25,7 @@ from wassermix.experiments import (
     study_names,
     table_names,
 )
+from wassermix.experiments.page import attack_head
 
 __all__ = ["list_tables", "run_reproduce"]
 
@@ -60,7 +61,9 @@ def run_reproduce(
 ) -> dict[str, Any]:
     """Fill the table, write ``results/NAME.json``, and print what it says so far; what the file holds."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise InputError("reproduce runs in one process; give each torchrun-free process its own --rows")
+        raise InputError(
+            "reproduce runs in one process; leave torchrun out and start it once for each share of the --rows"
+        )
     if scale not in ("reduced", "paper"):
         raise InputError(f"--scale is '{scale}'; expected reduced (for two cores) or paper")
     if name in STUDIES:
@@ -96,17 +99,17 @@ def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, s
 def _shown(record: dict[str, Any]) -> Shown:
     """The table in short, to fit a terminal; the file has every cell."""
     shown, rows = Shown(title=escape(record["title"])), record["results"]
-    first: dict[str, Any] = next(iter(rows.values()), {})
-    for head in ("row", "seeds", "updates", "minutes", *_judged(first)):
+    judged = {name: _judged(row) for name, row in rows.items()}
+    measures = list(dict.fromkeys(head for found in judged.values() for head in found))
+    for head in ("row", "seeds", "updates", "minutes", *measures):
         shown.add_column(escape(head), overflow="fold")
     against = record["against_control"]
     if against:
         shown.add_column(escape(f"against {record['control']}"))
     for name, row in rows.items():
         cells = [str(len(row["seeds"])), f"{row['updates']:.0f}", f"{row['minutes']:.1f}"]
-        shown.add_row(
-            escape(name), *cells, *_judged(row).values(), *([_gap(against.get(name))] if against else [])
-        )
+        cells += [judged[name].get(head, "") for head in measures]
+        shown.add_row(escape(name), *cells, *([_gap(against.get(name))] if against else []))
     return shown
 
 
@@ -117,7 +120,7 @@ def _judged(row: dict[str, Any]) -> dict[str, str]:
         found["total variation"] = f"{row['total_variation']:.2f}"
     for attack in row.get("attacks", []):
         found["clean"] = f"{attack['clean_accuracy']:.1%}"
-        found[f"{attack['attack']}, {attack['steps']} steps"] = f"{attack['robust_accuracy']:.1%}"
+        found[attack_head(attack)] = f"{attack['robust_accuracy']:.1%}"
     return found
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scipy.integrate import trapezoid
 
 from wassermix.experiments.sigmas import at_sigma, sigma_of
 
-__all__ = ["table_page"]
+__all__ = ["attack_head", "table_page"]
 
 STEP = 0.25
 """Published tables tell the accuracy at multiples of this radius."""
@@ -73,9 +73,7 @@ def _table(record: dict[str, Any]) -> Iterator[str]:
     heads += ["total variation"] if "total_variation" in first else []
     heads += ["average radius"] if "acr" in first else []
     heads += [f"r = {radius:g}" for radius in radii]
-    heads += [
-        _attack_head(attack, which) for attack in first.get("attacks", []) for which in ("clean", "attacked")
-    ]
+    heads += [head for attack in first.get("attacks", []) for head in ("clean", attack_head(attack))]
     yield _line(heads)
     yield _line(["---"] * len(heads))
     by = record.get("published_by", "published")
@@ -91,8 +89,13 @@ def _table(record: dict[str, Any]) -> Iterator[str]:
 def _radii(rows: dict[str, Any], published: dict[str, Any]) -> list[float]:
     """Every radius that some row tells; rows at another noise have others."""
     own = {cell["radius"] for row in rows.values() for cell in row.get("certified", [])}
-    theirs = {STEP * place for row in published.values() for place in range(len(row["certified"]))}
+    theirs = {radius for row in published.values() for radius in _by_radius(row["certified"])}
     return sorted(own | theirs) if own else []
+
+
+def _by_radius(accuracies: Sequence[float]) -> dict[float, float]:
+    """Published accuracies by their radius."""
+    return {STEP * place: value for place, value in enumerate(accuracies)}
 
 
 def _published_cells(name: str, row: dict[str, Any], first: dict[str, Any], radii: list[float]) -> list[str]:
@@ -100,7 +103,7 @@ def _published_cells(name: str, row: dict[str, Any], first: dict[str, Any], radi
     cells = [name, "", "", "" if row["passes"] is None else str(row["passes"]), ""]
     cells += [""] if "total_variation" in first else []
     cells += [_number(row["acr"], 3)] if "acr" in first else []
-    told = {STEP * place: value for place, value in enumerate(row["certified"])}
+    told = _by_radius(row["certified"])
     cells += [_number(told.get(radius), 1) for radius in radii]
     attacked = [*row.get("attacked", ()), *[None] * len(first.get("attacks", []))]
     for _, value in zip(first.get("attacks", []), attacked):
@@ -125,13 +128,14 @@ def _remarks(record: dict[str, Any]) -> Iterator[str]:
 
 
 def _nearness(record: dict[str, Any]) -> Iterator[str]:
-    """How far our rows are from those of the literature with the same name."""
+    """How far our rows are from those of the literature with the same name, at radii that both tell."""
     published = {} if record.get("group") == "paper" else record.get("published", {})
     for name, row in record["results"].items():
-        told = dict(enumerate(published.get(name, {}).get("certified", ())))
-        cells = [(cell, told.get(round(cell["radius"] / STEP))) for cell in row.get("certified", [])]
-        pairs = [(cell, theirs) for cell, theirs in cells if theirs is not None]
-        if pairs:
+        told = _by_radius(published.get(name, {}).get("certified", ()))
+        reach = row.get("reach", math.inf)
+        cells = [cell for cell in row.get("certified", []) if cell["radius"] <= reach]
+        pairs = [(cell, told[cell["radius"]]) for cell in cells if cell["radius"] in told]
+        if len(pairs) > 1:  # one has no area under it
             yield f"{name} against its publication: {_distance(pairs)}."
             yield ""
 
@@ -193,9 +197,8 @@ def _certified(cell: dict[str, float] | None, reach: float) -> str:
     return _share(cell["accuracy"], cell["low"], cell["high"]) if cell["radius"] <= reach else "–"
 
 
-def _attack_head(attack: dict[str, Any], which: str) -> str:
-    if which == "clean":
-        return "clean"
+def attack_head(attack: dict[str, Any]) -> str:
+    """An attack in a few words, such as ``pgd, l2, eps 1, steps 20``; two of one table differ in them."""
     given = [f"{key} {attack[key]:g}" for key in ("eps", "steps", "restarts") if attack[key] is not None]
     return ", ".join([attack["attack"], *([attack["norm"]] if attack["norm"] else []), *given])
 

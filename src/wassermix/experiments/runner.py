@@ -40,13 +40,14 @@ def run_table(
 ) -> None:
     """Train and judge every row (or those named) at every seed; killed, the same call goes on.
 
-    All rows are checked before the first one trains. A row is filled by one process at a time: others may
-    fill other rows of the same folder.
+    All rows are checked before the first one trains; ensembles come last, after their members. A row is
+    filled by one process at a time: others may fill other rows of the same folder.
     """
     chosen = list(table.rows) if rows is None else list(rows)
     unknown = [row for row in chosen if row not in table.rows]
     if unknown:
         raise InputError(f"row '{unknown[0]}' is not in the table; its rows are {', '.join(table.rows)}")
+    chosen.sort(key=lambda row: table.members_of(row) is not None)
     check_table(table, chosen)
     jobs = [(row, seed) for row in chosen for seed in table.seeds_of(row)]
     whole = Whole([part for row, seed in jobs for part in _parts(table, table.config(row, seed))])

@@ -50,6 +50,9 @@ def _rows(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for sigma in sigmas:
         for row, own in rows.items():
+            if "ensemble" in own:
+                yield at_sigma(row, sigma), {**own, "ensemble": at_sigma(own["ensemble"], sigma)}
+                continue
             name = str(own.get("recipe", recipe)).replace(PLACE, str(sigma))
             yield at_sigma(row, sigma), {**own, "recipe": name}
 

@@ -182,8 +182,9 @@ class Table(_Strict):
         return None if self.audit is None else self.audit.of_run(config.sigma)
 
     def seeds_of(self, row: str) -> tuple[int, ...]:
-        """The seeds that a row is trained with."""
-        return self.more_seeds.get(row, self.seeds)
+        """The seeds that a row is trained with; an ensemble has one, whose members have their own."""
+        usual = self.seeds if self.members_of(row) is None else self.seeds[:1]
+        return self.more_seeds.get(row, usual)
 
     def control_of(self, row: str) -> str:
         """The row that a row is compared with: the control, at the same noise where there are several."""
@@ -244,8 +245,9 @@ def _beside(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def _malformed(table: Table) -> str | None:
     """Why the rows and seeds of a table cannot be run, or None."""
+    trained = [row for row, own in table.rows.items() if "ensemble" not in own]
     for row, members in ((row, table.members_of(row)) for row in table.rows):
-        if members is not None and (members not in table.rows or "ensemble" in table.rows[members]):
+        if members is not None and members not in trained:
             return f"row '{row}' is an ensemble of '{members}'; expected a row that is trained"
         if members is not None and (table.rows[row].keys() != {"ensemble"} or len(table.seeds_of(row)) != 1):
             return (

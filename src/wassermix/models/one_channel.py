@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-__all__ = ["OneChannelConv2d"]
+__all__ = ["OneChannelConv2d", "image_gradient"]
 
 
 class OneChannelConv2d(nn.Conv2d):
@@ -27,8 +27,8 @@ class OneChannelConv2d(nn.Conv2d):
 
     def forward(self, x: Tensor) -> Tensor:
         """Images ``(n, 1, H, W)`` to ``(n, channels, H - k + 1, W - k + 1)``."""
-        attacked = x.requires_grad and not self.weight.requires_grad
-        if attacked and torch.is_grad_enabled() and x.device.type == "cpu":
+        frozen = not any(one.requires_grad for one in self.parameters())
+        if frozen and x.requires_grad and torch.is_grad_enabled() and x.device.type == "cpu":
             return _Attacked.apply(x, self.weight, self.bias)  # type: ignore[no-any-return]
         return super().forward(x)
 
@@ -36,14 +36,25 @@ class OneChannelConv2d(nn.Conv2d):
 class _Attacked(torch.autograd.Function):
     """The convolution as a function of the image alone; its backward can be differentiated again."""
 
+    generate_vmap_rule = True  # so that torch.func takes it as it takes PyTorch's own layer
+
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        ctx.save_for_backward(weight)
+    def forward(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return F.conv2d(x, weight, bias)
 
     @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[1])
+        ctx.save_for_forward(inputs[1])
+
+    @staticmethod
     def backward(ctx: Any, back: Tensor) -> tuple[Tensor, None, None]:
-        return image_gradient(back, *ctx.saved_tensors), None, None
+        (weight,) = ctx.saved_tensors
+        return image_gradient(back, weight.to(back.dtype)), None, None  # they differ under autocast
+
+    @staticmethod
+    def jvp(ctx: Any, velocity: Tensor, *_: None) -> Tensor:
+        return F.conv2d(velocity, *ctx.saved_tensors)
 
 
 def image_gradient(back: Tensor, weight: Tensor) -> Tensor:
