@@ -72,7 +72,7 @@ def numbers(record: Record) -> list[str]:
         "",
         *estimators(judged["label_shift"]),
         "",
-        "### The kinds that settled the settings (all)",
+        "### The tuning kinds (all)",
         "",
         *estimators(settling["all"]),
         "",
@@ -100,8 +100,9 @@ def settings_line(record: Record) -> str:
     return (
         f"Weights {weights}; relax {chosen['relax']:g}, entropy {chosen['entropy']:g}, interval factor "
         f"{chosen['interval_factor']:g} and share {chosen['interval_share']:g}. {cases} cases: "
-        f"{len(results['settling']['kinds'])} kinds settle, {len(results['judged']['kinds'])} are judged; "
-        f"seeds {', '.join(map(str, record['seeds']))}. Between settling kinds the paired difference to COT "
+        f"{len(results['settling']['kinds'])} kinds were tuned on, {len(results['judged']['kinds'])} are "
+        "judged; "
+        f"seeds {', '.join(map(str, record['seeds']))}. Between tuning kinds the paired difference to COT "
         f"has a deviation of {100 * gap:.1f} points.{cbpe}"
     )
 
@@ -200,7 +201,7 @@ def by(groups: Record, head: str, *, marked: list[str] | None = None) -> list[st
     ]
     rows = [
         [
-            f"{key}{' (settles)' if marked and key in marked else ''}",
+            f"{key}{' (tuning)' if marked and key in marked else ''}",
             *(f"{100 * one[name]:.1f}" for name in shown),
         ]
         for key, one in groups.items()

