@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 TARGETS = {0.25: (10.0, 15.0), 0.5: (2.3, 3.5), 1.0: (4.0, 6.0)}
-"""sigma -> the saving in draws and the speed-up of the whole table that were asked for."""
+"""sigma -> the saving in draws and the speed-up of the whole table that were aimed at."""
 
 
 def page(result: dict[str, Any], fair: dict[str, Any] | None = None) -> str:
@@ -26,7 +26,7 @@ def page(result: dict[str, Any], fair: dict[str, Any] | None = None) -> str:
         "The votes of each image were recorded once and replayed. Its recording ends when `fixed` can no "
         "longer certify it at a radius that `grid` did not, so no fall is missed: `fixed` is credited with "
         "grid's outcome where its own was not needed, and spared its wrong picks: both count the label. "
-        "Falls are in points of certified accuracy; asked were at most 0.6, at 3.5 sigma 2.5.",
+        "Falls are in points of certified accuracy; the aim was at most 0.6, at 3.5 sigma 2.5.",
         "## Speed of a draw, one thread",
         speed_table(speed),
         f"The plain loop (default memory layout, batches of 1,000, one image at a time) was timed on "
@@ -44,12 +44,10 @@ def page(result: dict[str, Any], fair: dict[str, Any] | None = None) -> str:
 
 
 def draws_table(rows: list[dict[str, Any]]) -> str:
-    head = (
-        "| sigma | radii to | images | mean draws (median) | saving | asked | largest fall | at 3.5 sigma |"
-    )
+    head = "| sigma | radii to | images | mean draws (median) | saving | aim | largest fall | at 3.5 sigma |"
     lines = [
         f"| {row['sigma']:g} | {row['radii'][-1]:g} | {row['images']} | {row['draws_mean']:,.0f} "
-        f"({row['draws_median']:,.0f}) | {row['saving']:.1f}x | {asked(row, 0)} "
+        f"({row['draws_median']:,.0f}) | {row['saving']:.1f}x | {aim(row, 0)} "
         f"| {largest_fall(row, extreme=False)} | {largest_fall(row, extreme=True)} |"
         for row in rows
     ]
@@ -63,7 +61,7 @@ def largest_fall(row: dict[str, Any], *, extreme: bool) -> str:
     return f"{100 * max(falls):.1f} points" if falls else "-"
 
 
-def asked(row: dict[str, Any], which: int) -> str:
+def aim(row: dict[str, Any], which: int) -> str:
     target = TARGETS.get(row["sigma"])
     return f"{target[which]:g}x" if target else "-"
 
@@ -119,12 +117,10 @@ def whole_table(
     rows: list[dict[str, Any]], ratio: dict[str, float], best: str, fair: dict[str, Any] | None
 ) -> str:
     """What a table costs with the loop above; last, with the best plain loop, where that was measured."""
-    head = (
-        f"| sigma | with `eager` | with `{best}` | asked | `eager`, best plain loop |\n|---|---|---|---|---|"
-    )
+    head = f"| sigma | with `eager` | with `{best}` | aim | `eager`, best plain loop |\n|---|---|---|---|---|"
     lines = [
         f"| {row['sigma']:g} | {row['saving'] * ratio['eager']:.1f}x "
-        f"| {row['saving'] * ratio[best]:.1f}x | {asked(row, 1)} | {against_best(row, fair)} |"
+        f"| {row['saving'] * ratio[best]:.1f}x | {aim(row, 1)} | {against_best(row, fair)} |"
         for row in rows
     ]
     return "\n".join([head, *lines])

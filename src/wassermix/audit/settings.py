@@ -25,7 +25,7 @@ class AuditSettings:
         None, "three classes at once, such as 3-5-8, instead of pairs", identity=False
     )
     points: int = setting(21, "positions along each geodesic")
-    per_class: int = setting(500, "at most so many samples of a class")
+    per_class: int = setting(500, "at most this many samples of each class")
     sigma: float | Literal["run"] | None = setting(
         None, "noise of a smoothed classifier, by default the run's own; 0 audits the network itself"
     )

@@ -164,7 +164,7 @@ def verify(
         Path, typer.Argument(help="a run directory, a certify TSV file, or a bundle (folder or .zip)")
     ],
     replay: Annotated[
-        int, typer.Option(help="draw the noise of so many random images again, with model and data")
+        int, typer.Option(help="draw the noise of this many random images again, with model and data")
     ] = 0,
     *,
     target_options: Given,
@@ -316,7 +316,7 @@ def options(
         bool, typer.Option("--version", help="print the version and stop", callback=_version, is_eager=True)
     ] = False,
     processes: Annotated[
-        int, typer.Option(help="share train, certify or attack among so many processes of this machine")
+        int, typer.Option(help="run train, certify or attack in this many processes of this machine")
     ] = 1,
 ) -> None:
     """Robust learning on Wasserstein geodesics: train, attack, certify, audit, report."""

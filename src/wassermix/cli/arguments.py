@@ -65,13 +65,11 @@ Images = Annotated[str, typer.Option(help="how many test samples, evenly spaced,
 Name = Annotated[str | None, typer.Option(help="name of the output; by default made from the settings")]
 ShardOf = Annotated[str | None, typer.Option(metavar="I/N", help="part I of N only; `merge` joins them")]
 Minutes = Annotated[
-    float | None, typer.Option(help="train the recommended recipe on the data named, for so long")
+    float | None, typer.Option(help="train the recommended recipe on the data named, for about this long")
 ]
 Deployment = Annotated[bool, typer.Option("--deployment", help="do not use the labels to pick the class")]
 Last = Annotated[
     bool, typer.Option("--last", help="of a run with averaged weights, those of the last update")
 ]
-Consensus = Annotated[
-    int, typer.Option(help="several runs: ask the others only where the first so many disagree")
-]
+Consensus = Annotated[int, typer.Option(help="several runs: ask the others only where the first N disagree")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="measure briefly, say what it would cost, and stop")]

@@ -131,7 +131,7 @@ def _print(certificates: Certificates) -> None:
         table.add_row(f"{row.radius:g}", *(cells if row.radius <= certificates.reach else ("-", "-")))
     console.print(table)
     if certificates.reach < max(certificates.settings.radii if certificates.settings else (0.0,)):
-        say(f"-: no radius above {certificates.reach:.2f} can be proved with so many draws for any image")
+        say(f"-: no radius above {certificates.reach:.2f} can be proved with this many draws for any image")
     if summary["acr"] is not None:
         say(f"average certified radius {summary['acr']:.3f} (comparable at equal mode, n and alpha only)")
     if summary["p_a"]:

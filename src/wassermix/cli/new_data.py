@@ -19,7 +19,7 @@ class NewData:
         None, "labelled data that the model did not train on; by default the run's"
     )
     labelled: Path | None = setting(None, "a CSV file of a few labels: index,label[,weight]")
-    ask: int = setting(0, "name so many samples to label, in NAME.ask.csv")
+    ask: int = setting(0, "name this many samples to label, in NAME.ask.csv")
     score: bool = setting(False, "compare with the labels that the new data hold", flag="--score")
     stream: Path | None = setting(None, "watch a file or folder batch by batch instead")
     model: str | None = setting(
