@@ -12,8 +12,8 @@ def page(result: dict[str, Any]) -> str:
         f"{result['data']}; {result['machine']['processor']}, torch {result['torch']}. One thread, CPU time, "
         "from points to plan, all solvers in one process at equal error: the L1 error of both marginals, "
         "recomputed in float64. Anchors are the solvers of POT, OTT and geomloss; they run for the fewest "
-        "iterations that meet it, which spares them a stopping rule; each time is the fastest of many runs, and freed memory "
-        "stays with the process for all solvers. "
+        "iterations that meet it, which spares them a stopping rule; each time is the fastest of many runs, "
+        "and freed memory stays with the process for all solvers. "
         "Written by `python -m benchmarks transport` from `results/transport.json`.",
         "## Against the best anchor that gets there",
         _ratios(result["rows"]),
