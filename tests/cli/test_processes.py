@@ -14,6 +14,7 @@ import pytest
 
 from cli.words import lines, run
 from wassermix.cli.processes import relaunched, split_processes
+from wassermix.cli.target import as_one
 from wassermix.core.errors import InputError
 
 
@@ -114,3 +115,11 @@ def test_where_one_process_is_killed_the_other_stops_with_a_sentence_and_resume_
     assert run(monkeypatch, *certify, "killed", "--resume") == 0
     assert run(monkeypatch, *certify, "straight") == 0
     assert rows(work, "killed") == rows(work, "straight")
+
+
+def test_an_ensemble_is_saved_by_the_first_process_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wassermix.core.processes.rank", lambda: 1)
+    assert as_one([tmp_path / "a", tmp_path / "b"]) == tmp_path / "ensemble-a+b"
+    assert not list(tmp_path.iterdir())

@@ -73,6 +73,8 @@ def test_a_saved_ensemble_is_a_run_like_any_other(tmp_path: Path) -> None:
         train(_config(seed=seed), run)
     save_ensemble(runs, tmp_path / "all", consensus=2)
     save_ensemble(runs, tmp_path / "all", consensus=2)  # once more changes nothing
+    RunDir(tmp_path / "all").weights_file.unlink()
+    save_ensemble(runs, tmp_path / "all", consensus=2)  # killed before the weights were written, it goes on
     config = RunDir(tmp_path / "all").config()
     loaded = _loaded(tmp_path / "all")
     assert isinstance(loaded, Ensemble)

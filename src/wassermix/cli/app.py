@@ -125,13 +125,15 @@ def certify(
     """Certify by randomized smoothing: how far each prediction provably holds."""
     from wassermix.cli.certify import run_certify
     from wassermix.cli.target import as_one, load_target
+    from wassermix.engine.distributed import process_group
 
     trust = target_options.get("trust", False)
-    run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"], trust=trust)
-    target = load_target(run, **target_options, last=last)
     given = {**certify_settings, "evaluation": not deployment}
     suffix = "-last" if last else ""
-    found = run_certify(target, given, images=images, suffix=suffix, shard=shard, **job_options)
+    with process_group():
+        run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"], trust=trust)
+        target = load_target(run, **target_options, last=last)
+        found = run_certify(target, given, images=images, suffix=suffix, shard=shard, **job_options)
     return Answer(found)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from wassermix.cli.console import counted, say
 from wassermix.core.errors import InputError
+from wassermix.core.processes import from_first
 from wassermix.core.samples import evenly_spaced
 from wassermix.engine.ensemble import save_ensemble
 from wassermix.engine.target import Target, foreign_target, run_target
@@ -63,13 +64,20 @@ def _warn(target: Target) -> None:
 
 
 def as_one(runs: Sequence[Path], *, consensus: int = 0, overwrite: bool = False, trust: bool = False) -> Path:
-    """The run to judge: the only one given, or the ensemble of several, saved beside the first."""
+    """The run to judge: the only one given, or the ensemble of several, saved beside the first.
+
+    Of several processes one saves it, and the others wait for that.
+    """
     if len(runs) == 1:
         if consensus:
             raise InputError("--consensus is for an ensemble; give several runs")
         return runs[0]
     out = runs[0].parent / f"ensemble-{'+'.join(run.name for run in runs)}"
-    save_ensemble(runs, out, consensus=consensus, overwrite=overwrite, trust=trust)
+
+    def save() -> None:
+        save_ensemble(runs, out, consensus=consensus, overwrite=overwrite, trust=trust)
+
+    from_first(save)
     say(f"{out}: the mean of {len(runs)} networks, a run directory like any other")
     return out
 

@@ -38,7 +38,8 @@ def save_ensemble(
     target = RunDir(out)
     if target.config_file.exists() and _holds(target, config, network):
         return config
-    with target.claimed(config, resume=False, overwrite=overwrite):
+    begun = not overwrite and not target.weights_file.exists()  # a call killed before it wrote them goes on
+    with target.claimed(config, resume=begun, overwrite=overwrite):
         target.begin(config, overwrite=overwrite)
         target.save_weights(network, config, trained=min(RunDir(run).trained_share() for run in runs))
     return config
