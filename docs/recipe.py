@@ -125,9 +125,10 @@ def _judged_alike(records: dict[str, Any]) -> list[str]:
         return []
     plan, published = records["certify"], records["published"]
     radii = [cell["radius"] for cell in next(iter(rows.values()))["certified"] if cell["radius"] <= LARGEST]
+    halves = [50 * (cell["high"] - cell["low"]) for row in rows.values() for cell in row["certified"]]
     lines = [
         f"With the literature's n = {plan['n']:,} (`wassermix reproduce records`; mode `{plan['mode']}`, "
-        f"{plan['images']} test digits, an interval of about 2 to 4 points):",
+        f"{plan['images']} test digits: ± {min(halves):.1f} to {max(halves):.1f} points; one seed):",
         "",
         _line(["row", "passes", *(f"r = {r:g}" for r in radii)]),
         _line(["---"] * (2 + len(radii))),
