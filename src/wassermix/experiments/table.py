@@ -222,6 +222,11 @@ def load_table(name: str) -> Table:
         table = Table.model_validate(at_each_sigma(raw))
     except ValidationError as error:
         raise InputError(f"table '{name}' is not well formed: {error}") from error
+    except (AttributeError, KeyError, TypeError) as error:  # while its rows were repeated for each sigma
+        raise InputError(
+            f"table '{name}' is not well formed ({type(error).__name__}: {error}); with 'sigmas' it needs a "
+            "recipe, rows that are mappings (plain: {}), and published numbers by sigma"
+        ) from error
     if reason := _malformed(table):
         raise InputError(f"table '{name}': {reason}")
     return table
