@@ -133,8 +133,7 @@ def certify(
     with process_group():
         run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"], trust=trust)
         target = load_target(run, **target_options, last=last)
-        found = run_certify(target, given, images=images, suffix=suffix, shard=shard, **job_options)
-    return Answer(found)
+        return Answer(run_certify(target, given, images=images, suffix=suffix, shard=shard, **job_options))
 
 
 @app.command()
