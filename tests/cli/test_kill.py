@@ -45,7 +45,7 @@ def test_certificates_of_a_killed_certification_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
-    words = ("certify", folder, "--n", 3000, "--images", 40)
+    words = ("certify", folder, "--n", 1200, "--images", 40)
     assert run(monkeypatch, "train", "demo", "data.train_size=600", "epochs=1", "--out", folder) == 0
     assert run(monkeypatch, *words, "--name", "straight") == 0
 
