@@ -10,11 +10,11 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from wassermix.experiments.page import STEP
+
 BEGIN, END = "<!-- recipe: begin -->", "<!-- recipe: end -->"
 SHOWN = (0.0, 0.5, 1.0, 1.5, 2.0)
 """Radii of the short tables."""
-STEP = 0.25
-"""Published tables tell the accuracy at multiples of this radius."""
 
 
 def write_recommendation(results: Path, docs: Path) -> None:
