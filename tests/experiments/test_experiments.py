@@ -25,6 +25,7 @@ from wassermix.experiments import (
     table_page,
 )
 from wassermix.experiments.gather import paired_difference
+from wassermix.experiments.reuse import reuse_training
 from wassermix.recipes import load_recipe
 
 BOTH_WAYS = (("against_control", "mixed"), ("against_rows", "plain"))
@@ -371,3 +372,25 @@ def test_published_rows_stand_under_the_heads_of_the_table_and_p_a_beside_it() -
     assert "| theirs (published) |  |  | 9 |  | 1.500 | 90.0 |  |" in lines
     assert all(line.count("|") == heads for line in lines if line.startswith(("| own | 1", "| theirs")))
     assert "| own | 25.0 |" in lines
+
+
+def test_a_network_that_another_table_has_trained_is_copied_and_not_trained_again(tmp_path: Path) -> None:
+    table = own_table(tmp_path, SMALL.replace("seeds: [0, 1]", "seeds: [0]"))
+    run_table(table, tmp_path / "first", rows=["plain"])
+    first = tmp_path / "first/plain/seed0"
+    renamed = table.model_copy(update={"rows": {"the same": {}, "mixed": {"augment": "mixup"}}, "against": {}})
+    trained: list[str] = []
+    run_table(renamed, tmp_path / "second", tell=lambda line, _: trained.append(line))
+    copied = tmp_path / "second/the-same/seed0"
+    for name in ("model.safetensors", "metrics.jsonl", "config.yaml"):
+        assert (copied / name).read_bytes() == (first / name).read_bytes()
+    assert not any("the same, seed 0: training" in line for line in trained)
+    assert any("mixed, seed 0: training" in line for line in trained)
+
+
+def test_a_training_that_was_not_finished_is_not_copied(tmp_path: Path) -> None:
+    table = own_table(tmp_path, SMALL.replace("seeds: [0, 1]", "seeds: [0]"))
+    run_table(table, tmp_path / "first", rows=["plain"])
+    (tmp_path / "first/plain/seed0/state.pt").unlink()
+    assert not reuse_training(table.config("plain", 0), tmp_path / "second/plain/seed0", tables=tmp_path)
+    assert not (tmp_path / "second").exists()

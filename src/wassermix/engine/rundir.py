@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -176,6 +177,16 @@ class RunDir:
         if not self.config_file.exists():
             raise InputError(f"'{self.path}' is not a run directory: it has no config.yaml")
         return _as_trained(read_mapping(self.config_file, "the config"))
+
+    def copy_training(self, folder: Path) -> None:
+        """Make ``folder`` a run directory with this one's training, whole or not at all; evaluations stay here."""
+        beside = folder.with_name(f".{folder.name}.part")
+        shutil.rmtree(beside, ignore_errors=True)  # of a copy that was killed
+        beside.mkdir(parents=True)
+        for file in (*self._own_files, self.config_file):
+            if file.exists():
+                shutil.copy2(file, beside / file.name)
+        beside.rename(folder)
 
     def save_weights(
         self, model: nn.Module, config: Config, *, trained: float, file: Path | None = None

@@ -22,6 +22,7 @@ from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.engine.build import check_parts
 from wassermix.engine.ensemble import save_ensemble
 from wassermix.engine.settings import Config
+from wassermix.experiments.reuse import reuse_training
 from wassermix.experiments.table import CertifyPlan, Table, row_folder
 
 __all__ = ["audit_name", "check_table", "run_folder", "run_table"]
@@ -40,8 +41,9 @@ def run_table(
 ) -> None:
     """Train and judge every row (or those named) at every seed; killed, the same call goes on.
 
-    All rows are checked before the first one trains; ensembles come last, after their members. A row is
-    filled by one process at a time: others may fill other rows of the same folder.
+    All rows are checked before the first one trains; ensembles come last, after their members. A network
+    that another row or table beside ``out`` has trained by the same settings is copied. A row is filled by
+    one process at a time: others may fill other rows of the same folder.
     """
     chosen = list(table.rows) if rows is None else list(rows)
     unknown = [row for row in chosen if row not in table.rows]
@@ -101,6 +103,7 @@ def _network(table: Table, row: str, seed: int, *, out: Path, told: _Told) -> Co
     folder, config = run_folder(out, row, seed), table.config(row, seed)
     members = table.members_of(row)
     if members is None:
+        reuse_training(config, folder, tables=out.parent)
         train(config, folder, resume=True, progress=lambda share, line: told(f"training, {line}", share))
         return config
     runs = [run_folder(out, members, seed) for seed in table.seeds_of(members)]
