@@ -179,7 +179,7 @@ class RunDir:
         return _as_trained(read_mapping(self.config_file, "the config"))
 
     def copy_training(self, folder: Path) -> None:
-        """Make ``folder`` a run directory with this one's training, whole or not at all; evaluations stay here."""
+        """Make ``folder`` a run directory with this training, whole or not at all; evaluations stay here."""
         beside = folder.with_name(f".{folder.name}.part")
         shutil.rmtree(beside, ignore_errors=True)  # of a copy that was killed
         beside.mkdir(parents=True)

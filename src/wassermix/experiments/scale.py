@@ -35,6 +35,8 @@ def _full_row(table: Table, row: str) -> dict[str, Any]:
     if table.members_of(row) is not None:
         return own
     kept = {key: value for key, value in own.items() if key not in LENGTHS}
+    if "augment.search_share" in own:  # a share is searched to be short; the paper scores every sample
+        kept["augment.search_share"] = 1.0
     if "recipe" in own:
         kept["recipe"] = _full_name(name)
     short, full = load_recipe(name), load_recipe(_full_name(name))
