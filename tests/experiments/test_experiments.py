@@ -378,7 +378,8 @@ def test_a_network_that_another_table_has_trained_is_copied_and_not_trained_agai
     table = own_table(tmp_path, SMALL.replace("seeds: [0, 1]", "seeds: [0]"))
     run_table(table, tmp_path / "first", rows=["plain"])
     first = tmp_path / "first/plain/seed0"
-    renamed = table.model_copy(update={"rows": {"the same": {}, "mixed": {"augment": "mixup"}}, "against": {}})
+    rows = {"the same": {}, "mixed": {"augment": "mixup"}}
+    renamed = table.model_copy(update={"rows": rows, "against": {}})
     trained: list[str] = []
     run_table(renamed, tmp_path / "second", tell=lambda line, _: trained.append(line))
     copied = tmp_path / "second/the-same/seed0"

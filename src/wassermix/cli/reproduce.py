@@ -12,7 +12,7 @@ from rich.table import Table as Shown
 
 from wassermix.cli.console import console, say, training
 from wassermix.core.errors import InputError
-from wassermix.core.files import write_json
+from wassermix.core.files import read_json, write_json
 from wassermix.core.lock import locked
 from wassermix.experiments import (
     STUDIES,
@@ -25,6 +25,7 @@ from wassermix.experiments import (
     study_names,
     table_names,
 )
+from wassermix.experiments.earlier import changed_rows
 from wassermix.experiments.page import attack_head
 
 __all__ = ["list_tables", "run_reproduce"]
@@ -59,7 +60,10 @@ GROUPS = {
 def run_reproduce(
     name: str, *, rows: list[str] | None, out: Path, results: Path, scale: str = "reduced"
 ) -> dict[str, Any]:
-    """Fill the table, write ``results/NAME.json``, and print what it says so far; what the file holds."""
+    """Fill the table, write ``results/NAME.json``, and print what it says so far; what the file holds.
+
+    Rows that the file holds already, measured in the same way elsewhere or earlier, stay in it.
+    """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise InputError(
             "reproduce runs in one process; leave torchrun out and start it once for each share of the --rows"
@@ -73,13 +77,24 @@ def run_reproduce(
         table, stem = at_paper_scale(table), f"{stem}-paper"
     with training(stem) as progress:
         run_table(table, out / stem, rows=rows, tell=lambda what, share: progress(share, what))
-    record = gather(table, out / stem, name=name if scale == "reduced" else f"{name} --scale paper")
-    write_json(results / f"{stem}.json", record)
+    file = results / f"{stem}.json"
+    earlier = _earlier(file)
+    words = name if scale == "reduced" else f"{name} --scale paper"
+    record = gather(table, out / stem, name=words, earlier=earlier)
+    if earlier is not None and (changed := changed_rows(record, earlier)):
+        say(f"left out of {file}, as trained or judged otherwise: {', '.join(changed)}")
+    write_json(file, record)
     if draw_figure(record, results / f"{stem}.svg"):
         say(f"drawn: {results / stem}.svg")
     console.print(_shown(record))
-    say(f"written: {results / stem}.json (all radii and intervals)")
+    say(f"written: {file} (all radii and intervals)")
     return record
+
+
+def _earlier(file: Path) -> dict[str, Any] | None:
+    """What the file holds already, if it is a table's record."""
+    record = read_json(file) if file.exists() else {}
+    return record if {"rows", "results"} <= record.keys() else None
 
 
 def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, scale: str) -> dict[str, Any]:

@@ -1,98 +1,68 @@
-"""From the run directories of a table to one record: every row with its intervals, and paired comparisons."""
+"""From the runs of a table to one record: every row with its intervals, and paired comparisons."""
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 import wassermix
-from wassermix.attacks import AttackResult, make_attack
-from wassermix.audit import PerformanceGeodesic
-from wassermix.audit.result import PairCurve
-from wassermix.certify import Certificates
 from wassermix.core.lazy import callable_package
-from wassermix.engine.run import Run
-from wassermix.experiments.runner import audit_name, run_folder
+from wassermix.experiments.earlier import earlier_runs, with_earlier_summaries
+from wassermix.experiments.measured import Measured, Values, flags, measured_run, radii
 from wassermix.experiments.table import Table
 
 __all__ = ["gather", "paired_difference"]
 
-Values = NDArray[np.float64]
+Runs = dict[str, list[Measured]]
+"""The runs of each row, by seed."""
 
 
-def gather(table: Table, out: Path, *, name: str) -> dict[str, Any]:
-    """All that the finished runs of a table say; rows and seeds that are not finished are left out."""
-    runs = {
-        row: [found for seed in table.seeds_of(row) if (found := _run(table, out, row, seed))]
-        for row in table.rows
-    }
-    return {
+def gather(table: Table, out: Path, *, name: str, earlier: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """All that the finished runs of a table say; rows and seeds that are not finished are left out.
+
+    ``earlier`` is the table's record of another time or another computer: what it holds of rows that are
+    trained and judged in the same way still counts, where ``out`` has no run of the same seed.
+    """
+    runs = _found(table, out)
+    asked = table.model_dump(mode="json")
+    if earlier is not None:
+        runs = _joined(runs, earlier_runs(asked, earlier))
+    controls = {row: table.control_of(row) for row in table.rows}
+    compared = {"against_control": controls, "against_rows": table.against}
+    record = {
         "table": name,
         "version": wassermix.__version__,
-        **table.model_dump(mode="json"),
+        **asked,
         "results": {row: _summary(found) for row, found in runs.items() if found},
-        "against_control": _compared({row: table.control_of(row) for row in table.rows}, runs),
-        "against_rows": _compared(table.against, runs),
+        **{key: _compared(others, runs) for key, others in compared.items()},
         "tested": _tested(table, runs),
+        "runs": {row: found for row, found in runs.items() if found},
     }
+    return record if earlier is None else with_earlier_summaries(record, earlier, compared=compared)
 
 
-def _run(table: Table, out: Path, row: str, seed: int) -> dict[str, Any] | None:
-    """One finished run, or None; only the files that the table's own plan names are read."""
-    folder = run_folder(out, row, seed)
-    config, log = table.config(row, seed), None
-    labels = [make_attack(settings).label for settings in table.attack_settings(config)]
-    attacks = [folder / "attack" / f"{label}.json" for label in labels]
-    if table.certify is not None:
-        log = folder / "certify" / f"{table.certify.settings(config.sigma).name}.tsv"
-    asked = table.audit_settings(config)
-    audit = None if asked is None else folder / "audit" / f"{audit_name(asked)}.json"
-    needed = [*attacks, *([log.with_suffix(".json")] if log else []), *([audit] if audit else [])]
-    if not all(path.exists() for path in needed):
-        return None
-    found: dict[str, Any] = {"seed": seed, **_cost(table, out, row, seed)}
-    if attacks:
-        found["attacks"] = [AttackResult.read(path) for path in attacks]
-    if audit is not None:
-        pairs = PerformanceGeodesic.read(audit).pairs
-        found["variation"] = [pair.total_variation for pair in pairs]
-        found["curve"] = {key: _along(pairs, key) for key in ("t", "kl", "loss")}
-    return found if log is None else {**found, **_certified_run(log)}
-
-
-def _cost(table: Table, out: Path, row: str, seed: int) -> dict[str, float]:
-    """What the training took; of an ensemble, the sum over its members."""
-    if (members := table.members_of(row)) is not None:
-        each = [_cost(table, out, members, one) for one in table.seeds_of(members)]
-        return {key: sum(cost[key] for cost in each) for key in each[0]}
-    lines = Run(run_folder(out, row, seed)).metrics
-    minutes = round(sum(line["seconds"] for line in lines) / 60, 2)
-    return {"updates": lines[-1]["updates"], "passes": lines[-1]["passes"], "minutes": minutes}
-
-
-def _along(pairs: Sequence[PairCurve], key: str) -> list[float]:
-    """The mean curve over the pairs of classes."""
-    return np.mean([getattr(pair, key) for pair in pairs], axis=0).tolist()  # type: ignore[no-any-return]
-
-
-def _certified_run(log: Path) -> dict[str, Any]:
-    rows = Certificates.read(log)
-    assert rows.correct is not None  # our own files always say
+def _found(table: Table, out: Path) -> Runs:
     return {
-        "certified": [asdict(cell) for cell in rows.certified_accuracy()],
-        "acr": rows.acr if rows.has_acr else None,
-        "p_a": rows.about.get("p_a"),  # early files have none
-        "reach": rows.reach,
-        "radius": (rows.radius * rows.correct).tolist(),
+        row: [run for seed in table.seeds_of(row) if (run := measured_run(table, out, row, seed))]
+        for row in table.rows
     }
+
+
+def _joined(runs: Runs, earlier: Runs) -> Runs:
+    """The runs of both; of a seed that both have, the new one."""
+    return {
+        row: sorted({run["seed"]: run for run in [*earlier.get(row, []), *found]}.values(), key=_seed)
+        for row, found in runs.items()
+    }
+
+
+def _seed(run: Measured) -> int:
+    return int(run["seed"])
 
 
 def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -112,8 +82,8 @@ def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
         row["certified"] = [
             _cell([run["certified"][i] for run in runs]) for i in range(len(runs[0]["certified"]))
         ]
-        if math.isfinite(reach := min(run["reach"] for run in runs)):
-            row["reach"] = reach
+        if reached := [run["reach"] for run in runs if run["reach"] is not None]:
+            row["reach"] = min(reached)
     if all(run.get("p_a") for run in runs):
         row["p_a"] = [_sureness([run["p_a"][i] for run in runs]) for i in range(len(runs[0]["p_a"]))]
     if "attacks" in runs[0]:
@@ -136,18 +106,14 @@ def _sureness(cells: list[dict[str, Any]]) -> dict[str, float]:
     return {key: statistics.fmean(cell[key] for cell in cells) for key in keys}
 
 
-def _attack(attacks: list[AttackResult]) -> dict[str, Any]:
-    known = attacks[0].parameters
-    kept = {key: known.get(key) for key in ("attack", "norm", "eps", "steps", "restarts")}
-    means = {
-        f"{which}_{key}": statistics.fmean(getattr(getattr(one, which), key) for one in attacks)
-        for which in ("clean", "robust")
-        for key in ("accuracy", "low", "high")
-    }
-    return {**kept, **means}
+def _attack(attacks: list[Measured]) -> dict[str, Any]:
+    """The mean over seeds of the accuracy with and without the attack, and of their intervals."""
+    words = {key: attacks[0][key] for key in ("attack", "norm", "eps", "steps", "restarts")}
+    measures = [key for key in attacks[0] if key.endswith(("_accuracy", "_low", "_high"))]
+    return {**words, **{key: statistics.fmean(attack[key] for attack in attacks) for key in measures}}
 
 
-def _compared(others: dict[str, str], runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _compared(others: dict[str, str], runs: Runs) -> dict[str, Any]:
     """Each row against its other on the same images, at the seeds that both have."""
     found = {}
     for row, other in others.items():
@@ -159,29 +125,31 @@ def _compared(others: dict[str, str], runs: dict[str, list[dict[str, Any]]]) -> 
     return found
 
 
-def _tested(table: Table, runs: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def _tested(table: Table, runs: Runs) -> list[dict[str, Any]]:
     """The comparison behind every test of the table that has been measured; a pair of rows stands once."""
     pairs = dict.fromkeys((test.row, test.control) for test in table.tests)
     compared = {(row, other): _compared({row: other}, runs) for row, other in pairs}
     return [{"row": row, "control": other, **found[row]} for (row, other), found in compared.items() if found]
 
 
-def _comparison(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, Any]:
+def _comparison(pairs: list[tuple[Measured, Measured]]) -> dict[str, Any]:
     found: dict[str, Any] = {"seeds": len(pairs)}
     if "radius" in pairs[0][0]:
-        first, second = _both(pairs, "radius")
-        reach = min(run["reach"] for pair in pairs for run in pair)
+        first, second = (np.array([radii(run) for run in side]) for side in zip(*pairs))
+        reached = [run["reach"] for pair in pairs for run in pair if run["reach"] is not None]
+        reach = min(reached, default=np.inf)
         cells = [cell["radius"] for cell in pairs[0][0]["certified"] if 0 < cell["radius"] <= reach]
         found["acr_difference"] = paired_difference(first, second)
         found["at_radius"] = [
             {"radius": r, **paired_difference(_certified(first, r), _certified(second, r))} for r in cells
         ]
     if len(pairs[0][0].get("variation", [])) > 1:  # one pair of classes has no spread to judge by
-        found["variation_difference"] = paired_difference(*_both(pairs, "variation"))
+        own, other = (np.array([run["variation"] for run in side]) for side in zip(*pairs))
+        found["variation_difference"] = paired_difference(own, other)
     for which in range(len(pairs[0][0].get("attacks", []))):
-        own, other = ([side["attacks"][which] for side in sides] for sides in zip(*pairs))
+        attacks = [[run["attacks"][which] for run in side] for side in zip(*pairs)]
         robust, clean = (
-            paired_difference(_flags(own, key), _flags(other, key))
+            paired_difference(*(np.array([flags(attack, key) for attack in side]) for side in attacks))
             for key in ("robust_correct", "clean_correct")
         )
         found.setdefault("attacked_difference", []).append(robust)
@@ -189,18 +157,8 @@ def _comparison(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str,
     return found
 
 
-def _flags(results: Sequence[AttackResult], key: str) -> Values:
-    """Which images were right, ``(seeds, images)``."""
-    return np.array([getattr(result, key).numpy() for result in results], dtype=np.float64)
-
-
-def _both(pairs: list[tuple[dict[str, Any], dict[str, Any]]], key: str) -> tuple[Values, Values]:
-    """The values of both sides, each ``(seeds, values)``."""
-    return np.array([own[key] for own, _ in pairs]), np.array([other[key] for _, other in pairs])
-
-
-def _certified(radii: Values, radius: float) -> Values:
-    return (radii >= radius).astype(np.float64)
+def _certified(proved: Values, radius: float) -> Values:
+    return (proved >= radius).astype(np.float64)
 
 
 def paired_difference(first: Values, second: Values) -> dict[str, float]:

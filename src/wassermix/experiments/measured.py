@@ -1,0 +1,102 @@
+"""One finished run of a table as plain data: what it cost and what was measured of it, image by image."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wassermix.attacks import AttackResult, make_attack
+from wassermix.audit import PerformanceGeodesic
+from wassermix.audit.result import PairCurve
+from wassermix.certify import Certificates
+from wassermix.engine.run import Run
+from wassermix.experiments.runner import audit_name, run_folder
+from wassermix.experiments.table import Table
+
+__all__ = ["Measured", "Values", "flags", "measured_run", "radii"]
+
+Measured = dict[str, Any]
+"""A run as its table's file keeps it, so that rows measured elsewhere or later can be compared with it."""
+Values = NDArray[np.float64]
+
+
+def measured_run(table: Table, out: Path, row: str, seed: int) -> Measured | None:
+    """One finished run, or None; only the files that the table's own plan names are read."""
+    folder = run_folder(out, row, seed)
+    config, log = table.config(row, seed), None
+    labels = [make_attack(settings).label for settings in table.attack_settings(config)]
+    attacks = [folder / "attack" / f"{label}.json" for label in labels]
+    if table.certify is not None:
+        log = folder / "certify" / f"{table.certify.settings(config.sigma).name}.tsv"
+    asked = table.audit_settings(config)
+    audit = None if asked is None else folder / "audit" / f"{audit_name(asked)}.json"
+    needed = [*attacks, *([log.with_suffix(".json")] if log else []), *([audit] if audit else [])]
+    if not all(path.exists() for path in needed):
+        return None
+    found: Measured = {"seed": seed, **_cost(table, out, row, seed)}
+    if attacks:
+        found["attacks"] = [_attacked(AttackResult.read(path)) for path in attacks]
+    if audit is not None:
+        pairs = PerformanceGeodesic.read(audit).pairs
+        found["variation"] = [pair.total_variation for pair in pairs]
+        found["curve"] = {key: _along(pairs, key) for key in ("t", "kl", "loss")}
+    return found if log is None else {**found, **_certified(log)}
+
+
+def radii(run: Measured) -> Values:
+    """The radius proved for each image, 0 where the prediction is wrong, ``(images,)``."""
+    return np.array(run["radius"].split(), dtype=np.float64)
+
+
+def flags(attack: Measured, key: str) -> Values:
+    """Which images were right, ``(images,)``, as 0 and 1; ``key`` is clean_correct or robust_correct."""
+    return np.array(list(attack[key]), dtype=np.float64)
+
+
+def _cost(table: Table, out: Path, row: str, seed: int) -> dict[str, float]:
+    """What the training took; of an ensemble, the sum over its members."""
+    if (members := table.members_of(row)) is not None:
+        each = [_cost(table, out, members, one) for one in table.seeds_of(members)]
+        return {key: sum(cost[key] for cost in each) for key in each[0]}
+    lines = Run(run_folder(out, row, seed)).metrics
+    minutes = round(sum(line["seconds"] for line in lines) / 60, 2)
+    return {"updates": lines[-1]["updates"], "passes": lines[-1]["passes"], "minutes": minutes}
+
+
+def _along(pairs: Sequence[PairCurve], key: str) -> list[float]:
+    """The mean curve over the pairs of classes."""
+    return np.mean([getattr(pair, key) for pair in pairs], axis=0).tolist()  # type: ignore[no-any-return]
+
+
+def _certified(log: Path) -> Measured:
+    rows = Certificates.read(log)
+    assert rows.correct is not None  # our own files always say
+    return {
+        "certified": [asdict(cell) for cell in rows.certified_accuracy()],
+        "acr": rows.acr if rows.has_acr else None,
+        "p_a": rows.about.get("p_a"),  # early files have none
+        "reach": rows.reach if math.isfinite(rows.reach) else None,
+        "radius": _in_one_line(f"{value:.7g}" for value in (rows.radius * rows.correct).tolist()),
+    }
+
+
+def _attacked(result: AttackResult) -> Measured:
+    kept = {key: result.parameters.get(key) for key in ("attack", "norm", "eps", "steps", "restarts")}
+    means = {
+        f"{which}_{key}": getattr(getattr(result, which), key)
+        for which in ("clean", "robust")
+        for key in ("accuracy", "low", "high")
+    }
+    right = {key: getattr(result, key).int().tolist() for key in ("clean_correct", "robust_correct")}
+    return {**kept, **means, **{key: "".join(map(str, values)) for key, values in right.items()}}
+
+
+def _in_one_line(words: Iterable[str]) -> str:
+    """Numbers as one text: a file with one line for each would hide its other contents."""
+    return " ".join(words)

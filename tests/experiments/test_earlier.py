@@ -1,0 +1,148 @@
+"""A table that is filled in parts, on several computers or at several times, is one table in the end."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wassermix.cli.reproduce import run_reproduce
+from wassermix.core.files import write_json
+from wassermix.experiments import Table, gather, load_table, run_table
+from wassermix.experiments.earlier import changed_rows
+
+SMALL = """
+title: "Two rows on Gaussians"
+recipe: vectors
+common: {data: gaussians, data.classes: 3, data.dim: 3, model: mlp, "model.hidden": [], epochs: 1, sigma: 0.5}
+seeds: [0, 1]
+certify: {n: 200, images: 20}
+attacks: [{attack: pgd, norm: l2, eps: 0.5, steps: 2, images: 20}]
+audit: {points: 3, per_class: 10}
+control: plain
+against: {plain: mixed}
+rows:
+  plain: {}
+  mixed: {augment: mixup}
+  jittered: {augment: jitter}
+tests:
+  - {claim: pairing, row: mixed, control: plain, margin: 0.01}
+"""
+PARTS = ("results", "against_control", "against_rows", "tested", "runs")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
+    file = tmp_path_factory.mktemp("table") / "small.yaml"
+    file.write_text(SMALL)
+    return load_table(str(file))
+
+
+@pytest.fixture(scope="module")
+def computers(table: Table, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """Folders with the runs of one row, of the other, and of both."""
+    first, second, whole = (tmp_path_factory.mktemp(name) for name in ("first", "second", "whole"))
+    run_table(table, first / "t", rows=["plain"])
+    run_table(table, second / "t", rows=["mixed"])
+    for some in (first, second):
+        shutil.copytree(some / "t", whole / "t", dirs_exist_ok=True)
+    return first / "t", second / "t", whole / "t"
+
+
+def without_clock(record: dict[str, Any]) -> dict[str, Any]:
+    kept = copy.deepcopy({key: record[key] for key in PARTS})
+    for row in kept["results"].values():
+        del row["minutes"]
+    for runs in kept["runs"].values():
+        for run in runs:
+            del run["minutes"]
+    return kept
+
+
+def without_runs(record: dict[str, Any]) -> dict[str, Any]:
+    """As records were written before they kept their runs."""
+    return {key: value for key, value in record.items() if key != "runs"}
+
+
+def test_rows_filled_on_two_computers_give_the_record_of_one(
+    table: Table, computers: tuple[Path, Path, Path]
+) -> None:
+    first, second, whole = computers
+    earlier = gather(table, first, name="small")
+    assert earlier["results"].keys() == {"plain"}
+    joined = gather(table, second, name="small", earlier=earlier)
+    assert without_clock(joined) == without_clock(gather(table, whole, name="small"))
+
+
+def test_a_run_made_again_replaces_the_earlier_one(table: Table, computers: tuple[Path, Path, Path]) -> None:
+    earlier = gather(table, computers[0], name="small")
+    earlier["runs"]["plain"][0]["acr"] = 99.0
+    assert gather(table, computers[0], name="small", earlier=earlier)["results"]["plain"]["acr"] < 2
+    kept = gather(table, computers[1], name="small", earlier=earlier)
+    assert kept["results"]["plain"]["acr"] > 40
+
+
+def test_rows_of_an_early_record_stay_with_what_compared_them(
+    table: Table, computers: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    earlier = without_runs(gather(table, computers[2], name="small"))
+    joined = gather(table, tmp_path, name="small", earlier=earlier)
+    for key in ("results", "against_control", "against_rows", "tested"):
+        assert joined[key] == earlier[key] != {}, key
+    assert joined["runs"] == {}
+
+
+def test_an_early_row_is_not_compared_with_a_new_one(
+    table: Table, computers: tuple[Path, Path, Path]
+) -> None:
+    earlier = without_runs(gather(table, computers[0], name="small"))
+    joined = gather(table, computers[1], name="small", earlier=earlier)
+    assert joined["results"].keys() == {"plain", "mixed"}
+    assert not joined["against_control"]
+    assert not joined["tested"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": {"plain": {"epochs": 2}, "mixed": {"augment": "mixup"}}},
+        {"common": {"data": "gaussians", "epochs": 3}},
+        {"certify": {"n": 100, "images": 20}},
+    ],
+)
+def test_rows_trained_or_judged_otherwise_are_left_out_and_named(
+    table: Table, computers: tuple[Path, Path, Path], tmp_path: Path, change: dict[str, Any]
+) -> None:
+    earlier = {**gather(table, computers[0], name="small"), **change}
+    joined = gather(table, tmp_path, name="small", earlier=earlier)
+    assert joined["results"] == {}
+    assert changed_rows(joined, earlier) == ["plain"]
+
+
+def test_what_makes_certificates_faster_does_not_make_them_others(
+    table: Table, computers: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    earlier = gather(table, computers[0], name="small")
+    earlier["certify"] = {**earlier["certify"], "backend": "eager"}
+    assert gather(table, tmp_path, name="small", earlier=earlier)["results"].keys() == {"plain"}
+
+
+def test_the_command_keeps_the_rows_that_its_file_holds(
+    table: Table,
+    computers: tuple[Path, Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(SMALL)
+    earlier = gather(table, computers[0], name="small")
+    shutil.copytree(computers[1], tmp_path / "runs" / "small")
+    earlier["results"]["gone"] = earlier["results"]["plain"]
+    write_json(tmp_path / "small.json", earlier)
+    record = run_reproduce(str(file), rows=["mixed"], out=tmp_path / "runs", results=tmp_path)
+    assert record["results"].keys() == {"plain", "mixed"}
+    assert "mixed" in record["against_control"]
+    assert "trained or judged otherwise: gone" in " ".join(capsys.readouterr().out.split())
