@@ -361,6 +361,7 @@ def test_progress_reaches_the_total() -> None:
         {"time": 2.0}, {"search_share": 0.0}, {"refresh": 0}, {"target_classes": 0},
         {"target_classes": 2, "choice": "random"}, {"max_distance": -1.0},
         {"maps": "class", "mode": "online"}, {"max_distance": 0.0}, {"reservoir": -1},
+        {"maps": "class", "pairing": "nearest"},
     ],
     ids=str,
 )  # fmt: skip

@@ -51,6 +51,21 @@ def test_soft_labels_have_a_column_for_each_class() -> None:
     assert np.array_equal(sampler.classes_[y[: len(table)].argmax(axis=1)], kinds)
 
 
+def test_the_pairing_decides_where_new_rows_lie() -> None:
+    table, kinds = wine()
+    exact, random, blurred, more_blurred = (
+        GeodesicSampler(**options).fit_resample(table, kinds)[0][len(table) :]  # type: ignore[arg-type]
+        for options in (
+            {},
+            {"pairing": "random"},
+            {"pairing": "entropic"},
+            {"pairing": "entropic", "entropy": 1.0},
+        )
+    )
+    assert exact.std(axis=0).mean() > random.std(axis=0).mean()  # random ways cross the middle
+    assert blurred.std(axis=0).mean() > more_blurred.std(axis=0).mean()
+
+
 def test_the_seed_decides_alone() -> None:
     table, kinds = wine()
     first, second, other = (GeodesicSampler(seed=s).fit_resample(table, kinds)[0] for s in (0, 0, 1))

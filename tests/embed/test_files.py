@@ -14,6 +14,7 @@ from wassermix.embed import (
     VAE,
     Embedding,
     EncoderDecoder,
+    Standard,
     encode_rows,
     fit_cached,
     fit_rows,
@@ -75,6 +76,13 @@ def test_fitting_reads_no_more_than_the_limit() -> None:
     rows = Rows(torch.rand(100, 5))
     fit_rows(PCA(2), rows, limit=30)
     assert rows.read == 30
+
+
+def test_an_embedding_that_is_slow_to_fit_sees_all_samples(tmp_path: Path) -> None:
+    rows = Rows(torch.rand(25_000, 3))
+    assert torch.equal(
+        fit_cached(Standard(), rows, cache=tmp_path).encode(rows.x), Standard().fit(rows.x).encode(rows.x)
+    )
 
 
 def test_all_rows_are_encoded_in_order() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from typing import Literal
 
 import pytest
 import torch
@@ -234,6 +236,27 @@ def test_the_weight_rises_over_the_ramp() -> None:
 
 
 @pytest.mark.parametrize(
+    ("pairing", "kept"), [("exact", lambda t: 1.0), ("random", lambda t: 1 - 2 * t * (1 - t))]
+)
+def test_exact_partners_keep_the_spread_on_the_way_and_random_ones_lose_it(
+    pairing: Literal["exact", "random"], kept: Callable[[float], float]
+) -> None:
+    x = torch.randn(1000, 1, generator=seeded(0)) + torch.tensor([[0.0], [10.0]]).repeat(500, 1)
+    seen: list[torch.Tensor] = []
+
+    def net(inputs: torch.Tensor) -> torch.Tensor:
+        seen.append(inputs)
+        return torch.cat([inputs, -inputs], dim=1)
+
+    term = GeodesicSmoothness(pairing=pairing, points=3, pair_size=500)
+    term.loss(net, x, torch.arange(1000) % 2, generator=seeded(1))
+    start, middle, end = seen[0].reshape(3, 500)
+    t = float((middle.mean() - start.mean()) / (end.mean() - start.mean()))
+    assert 0.05 < t < 0.95
+    assert float(middle.var()) == pytest.approx(kept(t), rel=0.15)
+
+
+@pytest.mark.parametrize(
     "options", [{"points": 1}, {"power": 0}, {"score": "l2"}, {"estimator": "difference"}], ids=str
 )
 def test_settings_that_cannot_mean_anything_are_refused(options: dict[str, object]) -> None:
@@ -243,7 +266,9 @@ def test_settings_that_cannot_mean_anything_are_refused(options: dict[str, objec
         GeodesicSmoothness(**options)  # type: ignore[arg-type]
 
 
-def test_a_misspelt_kind_of_labels_is_refused_before_any_work() -> None:
+def test_a_misspelt_kind_of_labels_or_pairs_is_refused_before_any_work() -> None:
+    with pytest.raises(InputError, match="pairing is 'optimal'; expected one of exact, entropic, random"):
+        GeodesicSmoothness(pairing="optimal")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="labels is 'soft'; expected one of mix, side, hard"):
         GeodesicSmoothness(labels="soft")  # type: ignore[arg-type]
 

@@ -63,5 +63,8 @@ def check_geodesic(augment: GeodesicAugmenter) -> None:
         or augment.max_distance > 0,
         "maps=class needs whole classes: use mode=stored": augment.maps == "batch"
         or augment.mode == "stored",
+        "maps=class fits a transport map, and pairing=nearest is none: use maps=batch": augment.maps
+        == "batch"
+        or augment.pairing != "nearest",
     }
     require_rules(rules)

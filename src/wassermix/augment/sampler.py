@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from wassermix.augment.ends import Pairing
 from wassermix.augment.geodesic import GeodesicAugmenter
 from wassermix.augment.protocol import KeepsSet, StoredSet
 from wassermix.augment.stored import AugmentedSet
@@ -33,6 +34,8 @@ class GeodesicSampler:
     ``round(ratio * len(X))`` new ones, each at a random time in [0, ``t_max``] on a geodesic from its class
     to another. With ``balance`` the classes are filled up to the largest one instead. ``labels="hard"`` keeps
     the class that a row left; ``mix`` gives soft labels ``(n, k)``, columns in the order of ``classes_``.
+    ``pairing`` is that of :class:`GeodesicAugmenter`: ``exact`` partners, ``random`` ones (mixup between
+    classes: the control that any gain must be held against), ``nearest``, or ``entropic`` with ``entropy``.
     Problems are smaller than ``pair_size`` where that lets every pair of classes take part.
     """
 
@@ -43,16 +46,18 @@ class GeodesicSampler:
         balance: bool = False,
         embed: str = "standard",
         pair_size: int = 64,
+        pairing: Pairing = "exact",
         entropy: float = 0.02,
         t_max: float = 0.5,
         labels: Labels = "hard",
-        pairs: Literal["uniform", "near"] = "uniform",
+        pairs: Literal["uniform", "near", "nearest"] = "uniform",
         seed: int = 0,
     ) -> None:
         if embed not in EMBEDDINGS.names():
             raise InputError(f"embed='{embed}' is none of {', '.join(EMBEDDINGS.names())}")
         self.ratio, self.balance, self.embed, self.pair_size = ratio, balance, embed, pair_size
-        self.entropy, self.t_max, self.labels, self.pairs, self.seed = entropy, t_max, labels, pairs, seed
+        self.pairing, self.entropy, self.t_max = pairing, entropy, t_max
+        self.labels, self.pairs, self.seed = labels, pairs, seed
         self.classes_: npt.NDArray[np.generic] = np.empty(0)
 
     def fit_resample(
@@ -87,6 +92,7 @@ class GeodesicSampler:
             embed,
             ratio=self.ratio,
             pair_size=min(self.pair_size, max(8, share)),
+            pairing=self.pairing,
             entropy=self.entropy,
             t_max=self.t_max,
             labels=self.labels,

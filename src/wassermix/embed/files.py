@@ -50,9 +50,14 @@ def load_embedding(path: Path, *, embed: Embedding | None = None) -> Embedding:
 
 
 def fit_rows(
-    embed: Embedding, rows: Samples, *, limit: int = 20_000, seed: int = 0, progress: Progress | None = None
+    embed: Embedding,
+    rows: Samples,
+    *,
+    limit: int | None = 20_000,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> Embedding:
-    """Fit on at most ``limit`` training samples, drawn evenly at random."""
+    """Fit on at most ``limit`` training samples, drawn evenly at random; None: on all."""
     order = torch.randperm(len(rows), generator=stream(seed, "embed"))
     return embed.fit(rows.get(order[:limit].sort().values), progress=progress)
 
@@ -62,11 +67,14 @@ def fit_cached(
     rows: Samples,
     *,
     cache: Path,
-    limit: int = 20_000,
+    limit: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Embedding:
-    """:func:`fit_rows`, kept in the folder ``cache`` under a key of the data and the settings."""
+    """:func:`fit_rows`, on all samples unless a ``limit`` is given, kept in the folder ``cache``.
+
+    Its file is named after the data and the settings.
+    """
     digest = hashlib.blake2b(digest_size=16)
     digest.update(
         repr((embed.name, sorted(embed.options().items()), limit, seed, len(rows), __version__)).encode()

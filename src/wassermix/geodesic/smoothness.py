@@ -15,6 +15,7 @@ from wassermix.core.errors import InputError
 from wassermix.core.samples import LabelledSamples
 from wassermix.embed import Embedding
 from wassermix.geodesic.path import LABELS, Geodesic, Labels, PathPoint, value_and_velocity
+from wassermix.transport import ExactMap, PairMap, TransportMap
 
 __all__ = ["GeodesicSmoothness", "geodesic_smoothness", "path_risk"]
 
@@ -22,6 +23,8 @@ Score = Literal["kl", "ce"]
 SCORES = get_args(Score)
 Estimator = Literal["differences", "derivative"]
 ESTIMATORS = get_args(Estimator)
+Pairing = Literal["exact", "entropic", "random"]
+PAIRINGS = get_args(Pairing)
 Loss = Callable[[Tensor, Tensor], Tensor]
 """``loss(outputs (n, ...), y (n, k)) -> (n,)``."""
 
@@ -104,7 +107,9 @@ class GeodesicSmoothness:
     """Smoothness of the loss on the path between two classes of the batch (the paper's Reg).
 
     One class pair per step, at most ``pair_size`` samples of each; ``weight`` rises from 0 over the first
-    share ``ramp`` of training. Options are those of :func:`geodesic_smoothness`.
+    share ``ramp`` of training. ``pairing`` says where each sample goes: to its image under the ``entropic``
+    plan, blurred by ``entropy`` (the paper's, and what the weight was settled with), to its ``exact``
+    partner, or to a ``random`` one, the control. Options are those of :func:`geodesic_smoothness`.
     """
 
     reference: ClassVar[str] = "Zhu et al. 2023, Eq. 10"
@@ -120,6 +125,7 @@ class GeodesicSmoothness:
         power: int = 1,
         label_term: bool = True,
         estimator: Estimator = "differences",
+        pairing: Pairing = "entropic",
         entropy: float = 0.02,
         labels: Labels = "mix",
         ramp: float = 0.0,
@@ -130,9 +136,10 @@ class GeodesicSmoothness:
         _require_choice("score", score, SCORES)
         _require_choice("estimator", estimator, ESTIMATORS)
         _require_choice("labels", labels, LABELS)
+        _require_choice("pairing", pairing, PAIRINGS)
         self.weight, self.score, self.points, self.pair_size = weight, score, points, pair_size
         self.power, self.label_term, self.estimator = power, label_term, estimator
-        self.entropy, self.labels, self.ramp = entropy, labels, ramp
+        self.pairing, self.entropy, self.labels, self.ramp = pairing, entropy, labels, ramp
 
     def batch_passes(self, size: int, /) -> float:
         """Forward and backward passes of one term, whatever the batch: one for each sample and time."""
@@ -166,7 +173,7 @@ class GeodesicSmoothness:
                 pair[0],
                 pair[1],
                 embed=embed,
-                transport=self.entropy,
+                transport=self._map(),
                 labels=self.labels,
                 y0=pair[2],
                 y1=pair[3],
@@ -182,6 +189,12 @@ class GeodesicSmoothness:
             generator=generator,
             sigma=sigma,
         )
+
+    def _map(self) -> TransportMap | float:
+        """Where samples go, for :meth:`Geodesic.fit`; they are drawn in random order already."""
+        if self.pairing == "entropic":
+            return self.entropy
+        return ExactMap() if self.pairing == "exact" else PairMap()
 
     def _pair(
         self, x: Tensor, y: Tensor, *, generator: torch.Generator | None, source: LabelledSamples | None
