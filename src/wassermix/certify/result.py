@@ -15,9 +15,8 @@ from torch import Tensor
 
 from wassermix.certify.bounds import false_certificates
 from wassermix.certify.pa import distribution, plain
-from wassermix.certify.registry import RULES
 from wassermix.certify.rows import Certificate, read_columns, rows_text, seconds_of
-from wassermix.certify.rule import picks_class, protocol_of, rounds_down, rule_for
+from wassermix.certify.rule import furthest, picks_class, protocol_of, rounds_down
 from wassermix.certify.samplers import what_is_certified
 from wassermix.certify.settings import CertifySettings, default_radii
 from wassermix.core.errors import InputError
@@ -165,11 +164,7 @@ class Certificates:
     @property
     def reach(self) -> float:
         """The radius beyond which not even flawless draws prove anything; infinite where it is not known."""
-        if self.settings is None or RULES.is_own(self.settings.mode):
-            return float("inf")
-        budget = np.asarray(rule_for(self.settings).looks[-1])
-        uniform = 1.0 if self.settings.bound == "plain" else 0.0  # the luckiest
-        return float(np.nan_to_num(rule_for(self.settings).radius(budget, budget, uniform)))
+        return float("inf") if self.settings is None else furthest(self.settings)
 
     @property
     def protocol(self) -> tuple[tuple[str, Any], ...]:

@@ -16,7 +16,16 @@ from wassermix.certify.settings import BLOCK, CertifySettings
 from wassermix.core.registry import call_with
 from wassermix.core.settings import as_record, options_of
 
-__all__ = ["Rule", "look_schedule", "picks_class", "protocol_of", "reachable", "rounds_down", "rule_for"]
+__all__ = [
+    "Rule",
+    "furthest",
+    "look_schedule",
+    "picks_class",
+    "protocol_of",
+    "reachable",
+    "rounds_down",
+    "rule_for",
+]
 
 
 class Rule(Protocol):
@@ -71,6 +80,15 @@ def rule_for(settings: CertifySettings) -> Rule:
     context = {name: getattr(settings, name) for name in as_record(settings)}
     rule: Rule = call_with(RULES.find(settings.mode), {}, context, what=f"mode '{settings.mode}'")
     return rule
+
+
+def furthest(settings: CertifySettings) -> float:
+    """The radius beyond which not even flawless draws prove anything; infinite for a rule of another's."""
+    if RULES.is_own(settings.mode):
+        return float("inf")
+    rule, uniform = rule_for(settings), 1.0 if settings.bound == "plain" else 0.0  # the luckiest
+    budget = np.asarray(rule.looks[-1])
+    return float(np.nan_to_num(rule.radius(budget, budget, uniform)))
 
 
 def picks_class(settings: CertifySettings) -> bool:

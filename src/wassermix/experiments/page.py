@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scipy.integrate import trapezoid
 
+from wassermix.experiments.reach import row_reach
 from wassermix.experiments.sigmas import at_sigma, sigma_of
 
 __all__ = ["attack_head", "table_page"]
@@ -78,7 +78,7 @@ def _table(record: dict[str, Any]) -> Iterator[str]:
     yield _line(["---"] * len(heads))
     by = record.get("published_by", "published")
     for name, row in rows.items():
-        yield _line(_cells(name, row, radii))
+        yield _line(_cells(name, row, radii, reach=row_reach(record, name)))
         if name in published:
             yield _line(_published_cells(f"{name} ({by})", published[name], first, radii))
     for name in (name for name in published if name not in rows):
@@ -132,7 +132,7 @@ def _nearness(record: dict[str, Any]) -> Iterator[str]:
     published = {} if record.get("group") == "paper" else record.get("published", {})
     for name, row in record["results"].items():
         told = _by_radius(published.get(name, {}).get("certified", ()))
-        reach = row.get("reach", math.inf)
+        reach = row_reach(record, name)
         cells = [cell for cell in row.get("certified", []) if cell["radius"] <= reach]
         pairs = [(cell, told[cell["radius"]]) for cell in cells if cell["radius"] in told]
         if len(pairs) > 1:  # one has no area under it
@@ -168,7 +168,8 @@ def _sureness(record: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _cells(name: str, row: dict[str, Any], radii: list[float]) -> list[str]:
+def _cells(name: str, row: dict[str, Any], radii: list[float], *, reach: float) -> list[str]:
+    """A row's cells; beyond ``reach`` the draws prove nothing, whatever the network."""
     cells = [
         name,
         str(len(row["seeds"])),
@@ -182,7 +183,6 @@ def _cells(name: str, row: dict[str, Any], radii: list[float]) -> list[str]:
         cells.append(
             f"{row['acr']:.3f}" + (f" (sd {row['acr_seed_sd']:.3f})" if "acr_seed_sd" in row else "")
         )
-    reach = row.get("reach", math.inf)  # beyond it the draws prove nothing, whatever the network
     told = {cell["radius"]: cell for cell in row.get("certified", [])}
     cells += [_certified(told.get(radius), reach) for radius in radii]
     for attack in row.get("attacks", []):
