@@ -1,8 +1,8 @@
 """How wide the classes are half-way: optimal pairs keep their spread, random and blurred pairs lose it.
 
-Between ``N(-mu, sigma^2 I)`` and ``N(mu, sigma^2 I)`` the optimal map is the translation ``x + 2 mu``, the
-distance ``W2 = 2 |mu|``, and the geodesic ``N((2t - 1) mu, sigma^2 I)``: the paper's ``r = 1 - 2t``. General
-Gaussians go through :mod:`wassermix.transport.gaussian`.
+Between the two classes of the model the optimal map is a translation and nothing is lost
+(:mod:`wassermix.theory.class_transport`). Here are the other cases: unequal covariances, partners that
+entropy has blurred, and clouds of finitely many points.
 """
 
 from __future__ import annotations
