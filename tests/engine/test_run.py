@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 import wassermix as wm
+from wassermix.core.fingerprint import fingerprint
 from wassermix.engine import run as module
 
 RECIPE = {
@@ -79,3 +80,18 @@ def test_without_a_folder_the_run_is_named_after_what_it_is(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "train", lambda *_, **__: None)
     assert wm.train(RECIPE, seed=3).folder == Path("runs/gaussians-gaussian-s0.5-seed3")
+
+
+def test_last_judges_the_weights_before_they_are_averaged(tmp_path: Path) -> None:
+    run = wm.train(RECIPE, sigma=0.4, average=0.99, out=tmp_path / "averaged")
+    few = {"mode": "fixed", "n": 100, "images": 4}
+    judged = {last: run.certify(last=last, **few).about["model"] for last in (False, True)}
+    last = run.target(last=True).model
+    assert isinstance(last, torch.nn.Module)
+    stored = load_file(run.folder / "last.safetensors")
+    assert all(torch.equal(stored[name], tensor) for name, tensor in last.state_dict().items())
+    assert judged == {False: fingerprint(run.model), True: fingerprint(last)}
+    assert judged[False] != judged[True]
+    assert {path.stem for path in (run.folder / "certify").glob("*.tsv")} == {
+        "fixed-s0.4-n100", "fixed-s0.4-n100-last",
+    }  # fmt: skip

@@ -57,7 +57,7 @@ def attack_to_files(task: AttackTask, output: Output, *, progress: Progress | No
     blocks among them.
     """
     rank, world = place()
-    job = Job(output.folder, output.name or task.attack.label, task.parameters(), rank=rank, world=world)
+    job = Job(output.folder, output.named(task.attack.label), task.parameters(), rank=rank, world=world)
     sizes = [len(block) for block in task.blocks]
 
     def finish(blocks: list[Found]) -> dict[str, Callable[[Path], object]]:

@@ -51,7 +51,7 @@ def run_audit(
     task = task_class(model, x, y, settings, embed, class_names, made_of)
     rank, world = place()
     job = Job(
-        output.folder / task.folder, output.name or task.name, task.told(),
+        output.folder / task.folder, output.named(task.name), task.told(),
         files=task.files, rank=rank, world=world, told_by=task.told_by,
     )  # fmt: skip
     carry_out(job, output, sizes=[1] * len(task), piece=task.piece, finish=task.writers, progress=progress)

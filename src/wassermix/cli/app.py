@@ -24,7 +24,6 @@ from wassermix.cli.arguments import (
     Deployment,
     DryRun,
     Images,
-    Last,
     Minutes,
     Name,
     Overrides,
@@ -114,7 +113,6 @@ def certify(
     ],
     images: Images = "500",
     deployment: Deployment = False,
-    last: Last = False,
     consensus: Consensus = 0,
     shard: ShardOf = None,
     *,
@@ -127,13 +125,12 @@ def certify(
     from wassermix.cli.target import as_one, load_target
     from wassermix.engine.distributed import process_group
 
-    trust = target_options.get("trust", False)
     given = {**certify_settings, "evaluation": not deployment}
-    suffix = "-last" if last else ""
+    kept = {key: target_options[key] for key in ("last", "trust")}
     with process_group():
-        run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"], trust=trust)
-        target = load_target(run, **target_options, last=last)
-        return Answer(run_certify(target, given, images=images, suffix=suffix, shard=shard, **job_options))
+        run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"], **kept)
+        target = load_target(run, **target_options)
+        return Answer(run_certify(target, given, images=images, shard=shard, **job_options))
 
 
 @app.command()

@@ -15,7 +15,6 @@ __all__ = [
     "Deployment",
     "DryRun",
     "Images",
-    "Last",
     "Minutes",
     "Name",
     "Overrides",
@@ -68,8 +67,5 @@ Minutes = Annotated[
     float | None, typer.Option(help="train the recommended recipe on the data named, for about this long")
 ]
 Deployment = Annotated[bool, typer.Option("--deployment", help="do not use the labels to pick the class")]
-Last = Annotated[
-    bool, typer.Option("--last", help="of a run with averaged weights, those of the last update")
-]
 Consensus = Annotated[int, typer.Option(help="several runs: ask the others only where the first N disagree")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="measure briefly, say what it would cost, and stop")]

@@ -64,7 +64,7 @@ def attack_target(
                 target.model,
                 target.split,
                 settings,
-                output=Output(target.folder / "attack", named, resume, overwrite),
+                output=Output(target.folder / "attack", named, resume, overwrite, suffix=target.suffix),
                 train=target.data.train,
                 bounds=target.bounds,
                 about=target.about(),

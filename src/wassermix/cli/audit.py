@@ -56,7 +56,7 @@ def _audited(
             target.model,
             target.split,
             settings,
-            output=Output(target.folder / "audit", name, resume, overwrite),
+            output=Output(target.folder / "audit", name, resume, overwrite, suffix=target.suffix),
             class_names=target.data.class_names or (),
             about=target.about(),
             progress=progress,

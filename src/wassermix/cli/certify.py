@@ -59,7 +59,6 @@ def run_certify(
     *,
     images: str,
     name: str | None = None,
-    suffix: str = "",
     resume: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
@@ -67,9 +66,8 @@ def run_certify(
 ) -> dict[str, Any]:
     """Certify, print the table, and say what was spent and what may be said of the whole set.
 
-    ``given`` are settings by name; the noise is the run's own where it is not among them. ``suffix`` is
-    put behind the output's name where that is made from the settings. ``shard`` is the part of the images
-    to certify, such as ``2/8``. Returns the numbers that it printed.
+    ``given`` are settings by name; the noise is the run's own where it is not among them. ``shard`` is
+    the part of the images to certify, such as ``2/8``. Returns the numbers that it printed.
     """
     indices = sample_indices(target, images)
     part = None if shard is None else Shard.parse(shard)
@@ -83,7 +81,7 @@ def run_certify(
         _say_cost(cost, settings)
         if dry_run:
             return {**settings.as_dict(), **asdict(cost), "minutes": cost.minutes}
-    named = name or settings.name + suffix
+    named = name or settings.name + target.suffix
     with distributed.process_group(), counted(f"certifying {target.folder.name}") as progress:
         certificates = certify_to_files(
             model,

@@ -22,6 +22,7 @@ class TargetOptions:
     mean: tuple[float, ...] = setting((), "for --model: what its own normalisation subtracts, per channel")
     std: tuple[float, ...] = setting((), "for --model: what its own normalisation divides by, per channel")
     split: str = setting("test", "test, or holdout for choosing settings")
+    last: bool = setting(False, "of a run with averaged weights, those of the last update", flag="--last")
     trust: bool = setting(
         False, "import the package.module:object that the run's config names; model files are programs too",
         flag="--trust",

@@ -35,8 +35,8 @@ def run_drift(run: Path, new_data: Given, settings: Given, *, stream: Given, fil
     if new.model is not None and new.reference is None:
         raise InputError("--model needs --reference: labelled data that the model did not train on")
     wanted: Given = {"model": new.model, "weights": new.weights, "split": new.split, "trust": new.trust}
-    target = load_target(run, data=new.reference, **wanted)
-    output = Output(target.folder / "drift", **files)
+    target = load_target(run, data=new.reference, last=new.last, **wanted)
+    output = Output(target.folder / "drift", **files, suffix=target.suffix)
     asked = settings_from(DriftSettings, settings, where="drift")
     if new.stream is None:
         return {**_check(target, new, asked, output=output), "alarm": False}

@@ -27,4 +27,5 @@ class NewData:
     )
     weights: Path | None = setting(None, "safetensors weights for a --model factory")
     split: str = setting("test", "which part of the run's data is the reference: test or holdout")
+    last: bool = setting(False, "of a run with averaged weights, those of the last update", flag="--last")
     trust: bool = setting(False, "import what the run's config names", flag="--trust")

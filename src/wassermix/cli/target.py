@@ -33,6 +33,8 @@ def load_target(
     ``last`` takes the weights of the last update where a run averages them. A run whose config names code
     to import is refused unless ``trust`` says that it may.
     """
+    if model is not None and last:
+        raise InputError("--last is for the weights of a run; with --model leave it out")
     with counted("downloading") as downloading:
         if model is not None:
             foreign = foreign_target(
@@ -63,23 +65,36 @@ def _warn(target: Target) -> None:
         say(f"note: {sentence}")
 
 
-def as_one(runs: Sequence[Path], *, consensus: int = 0, overwrite: bool = False, trust: bool = False) -> Path:
+def as_one(
+    runs: Sequence[Path],
+    *,
+    consensus: int = 0,
+    last: bool = False,
+    overwrite: bool = False,
+    trust: bool = False,
+) -> Path:
     """The run to judge: the only one given, or the ensemble of several, saved beside the first.
 
+    Its name says the members, ``-k2`` for a consensus of two, and ``-last`` for the members' last weights.
     Of several processes one saves it, and the others wait for that.
     """
     if len(runs) == 1:
         if consensus:
             raise InputError("--consensus is for an ensemble; give several runs")
         return runs[0]
-    out = runs[0].parent / f"ensemble-{'+'.join(run.name for run in runs)}"
+    out = runs[0].parent / _ensemble_name(runs, consensus, last=last)
 
     def save() -> None:
-        save_ensemble(runs, out, consensus=consensus, overwrite=overwrite, trust=trust)
+        save_ensemble(runs, out, consensus=consensus, last=last, overwrite=overwrite, trust=trust)
 
     from_first(save)
     say(f"{out}: the mean of {len(runs)} networks, a run directory like any other")
     return out
+
+
+def _ensemble_name(runs: Sequence[Path], consensus: int, *, last: bool) -> str:
+    members = "+".join(run.name for run in runs)
+    return f"ensemble-{members}" + (f"-k{consensus}" if consensus else "") + ("-last" if last else "")
 
 
 def sample_indices(target: Target, images: str) -> list[int]:

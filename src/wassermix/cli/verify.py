@@ -79,12 +79,12 @@ def _replayed(path: Path, options: Mapping[str, Any], *, images: int) -> Record:
     found = read_verifiable(path, trust=bool(options.get("trust")))
     settings = found.settings
     assert settings is not None, "a verifiable file has its parameters"
-    run, last = path.parent.parent, path.stem.endswith("-last")
-    given = {**options, "split": found.about.get("split", options.get("split", "test"))}
+    run, last = path.parent.parent, bool(options.get("last")) or path.stem.endswith("-last")
+    given = {**options, "split": found.about.get("split", options.get("split", "test")), "last": last}
     if is_bundle(run.parent) and options.get("model") is None:
         model, samples = from_bundle(run.parent, given, last=last)
     else:
-        target = load_target(run, **given, last=last)
+        target = load_target(run, **given)
         model, samples = target.model, target.split
     result = replay_images(in_precision(model, settings.precision), samples, found, images=images)
     say(f"{path}: {result.statement}")

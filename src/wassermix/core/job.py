@@ -51,10 +51,16 @@ class Output:
     overwrite: bool = False
     shard: Shard | None = None
     """Which part of the work this call does, into files of its own; None for all of it."""
+    suffix: str = ""
+    """What is put behind a name that the settings make, such as ``-last``."""
+
+    def named(self, name: str) -> str:
+        """The files' name; ``name`` and the suffix where none was given."""
+        return self.name or f"{name}{self.suffix}"
 
     def place(self, name: str) -> tuple[Path, str]:
         """Folder and name of the files; ``name`` where none was given. Shards have a folder of their own."""
-        whole = self.name or name
+        whole = self.named(name)
         require_plain_name(whole)
         if self.shard is None:
             return self.folder, whole

@@ -80,7 +80,7 @@ def check_to_files(
         "ask": asked,
     }
     parameters = {**as_record(settings), **about, "score": score, "version": wassermix.__version__}
-    name = output.name or _plain(new.name)
+    name = output.named(_plain(new.name))
     job = Job(output.folder, name, parameters, files=(".json", ".npz", ".ask.csv"))
     with job.begin(resume=output.resume, overwrite=output.overwrite):
         if job.finished:
@@ -136,7 +136,7 @@ def stream_to_files(
     """
     prepared, marks = prepared_reference(model, reference, settings, output.folder)
     parameters = {**as_record(settings), **as_record(watching), **marks, "version": wassermix.__version__}
-    job = Job(output.folder, output.name or "stream", parameters, files=(".json", ".jsonl"), log=".jsonl")
+    job = Job(output.folder, output.named("stream"), parameters, files=(".json", ".jsonl"), log=".jsonl")
     with job.begin(resume=output.resume, overwrite=output.overwrite):
         lines = [BatchLine.restored(json.loads(line)) for line in job.own_lines()]
         last = lines[-1] if lines else None

@@ -18,11 +18,18 @@ __all__ = ["save_ensemble"]
 
 
 def save_ensemble(
-    runs: Sequence[Path], out: Path, *, consensus: int = 0, overwrite: bool = False, trust: bool = False
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    consensus: int = 0,
+    last: bool = False,
+    overwrite: bool = False,
+    trust: bool = False,
 ) -> Config:
     """Write the mean of the runs' networks into ``out``: its config and all weights, nothing linked.
 
-    The runs must share data and noise; their architectures may differ. What stands in ``out`` already is
+    The runs must share data and noise; their architectures may differ. ``last`` takes the weights of each
+    run's last update where it averages them. What stands in ``out`` already is
     left alone where it is this ensemble, and else refused unless ``overwrite``. ``trust`` as in
     :meth:`RunDir.config`.
     """
@@ -34,7 +41,7 @@ def save_ensemble(
     network = make_model(config, load_dataset(config))
     assert isinstance(network, Ensemble)
     for run, member in zip(runs, network.members):
-        RunDir(run).load_weights(member)
+        RunDir(run).load_weights(member, last=last)
     target = RunDir(out)
     if target.config_file.exists() and _holds(target, config, network):
         return config

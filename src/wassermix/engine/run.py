@@ -37,7 +37,8 @@ class Run:
 
     An evaluation writes its files into the run's folder, as the command of the same name does, and gives the
     result. Called again with the same settings it goes on with, or reads, what is there; ``overwrite`` begins
-    anew. Settings are the command's options by name: ``run.certify(mode="grid", n=10_000)``.
+    anew, and ``last`` judges the weights of the last update where they are averaged. Settings are the
+    command's options by name: ``run.certify(mode="grid", n=10_000)``.
     """
 
     def __init__(self, folder: str | Path, *, trust: bool = False) -> None:
@@ -63,8 +64,11 @@ class Run:
     @cached_property
     def model(self) -> nn.Module:
         """The trained network in eval mode: the average of its weights where one was kept."""
+        return self._loaded()
+
+    def _loaded(self, *, last: bool = False) -> nn.Module:
         model = make_model(self.config, self.data)
-        self.files.load_weights(model)
+        self.files.load_weights(model, last=last)
         return model.eval()
 
     @property
@@ -74,16 +78,22 @@ class Run:
             return []
         return [json.loads(line) for line in self.files.metrics_file.read_text().splitlines()]
 
-    def target(self, split: str = "test") -> Target:
-        """Model and samples as an evaluation takes them."""
-        model, config, share = self.model, self.config, self.files.trained_share()
-        return Target(self.folder, model, self.data, find_split(self.data, split), split, config.sigma, share)
+    def target(self, split: str = "test", *, last: bool = False) -> Target:
+        """Model and samples as an evaluation takes them; ``last``: the weights before they are averaged."""
+        model, samples = self._loaded(last=True) if last else self.model, find_split(self.data, split)
+        share = self.files.trained_share()
+        return Target(self.folder, model, self.data, samples, split, self.config.sigma, share, last=last)
+
+    def _output(self, kind: str, name: str | None, target: Target, *, overwrite: bool) -> Output:
+        """Where the results of ``kind`` go: what is there is gone on with unless ``overwrite``."""
+        return Output(self.folder / kind, name, not overwrite, overwrite, suffix=target.suffix)
 
     def certify(
         self,
         *,
         images: int | None = 500,
         split: str = "test",
+        last: bool = False,
         name: str | None = None,
         overwrite: bool = False,
         progress: Progress | None = None,
@@ -92,14 +102,14 @@ class Run:
         """Certificates of ``images`` evenly spaced samples (None: all), as the command makes them."""
         from wassermix.certify import CertifySettings, certify_to_files
 
-        target = self.target(split)
+        target = self.target(split, last=last)
         values = {**settings, "sigma": target.noise(settings.get("sigma"))}
         return certify_to_files(
             target.model,
             target.split,
             evenly_spaced(len(target.split), images),
             settings=settings_from(CertifySettings, values, where="certify"),
-            output=Output(self.folder / "certify", name, resume=not overwrite, overwrite=overwrite),
+            output=self._output("certify", name, target, overwrite=overwrite),
             about=target.about(),
             progress=progress,
         )
@@ -108,6 +118,7 @@ class Run:
         self,
         *,
         split: str = "test",
+        last: bool = False,
         name: str | None = None,
         overwrite: bool = False,
         progress: Progress | None = None,
@@ -116,13 +127,13 @@ class Run:
         """What an attack leaves of the accuracy, as ``wassermix attack`` finds it."""
         from wassermix.attacks import AttackSettings, run_attack
 
-        target = self.target(split)
+        target = self.target(split, last=last)
         asked = settings_from(AttackSettings, {"sigma": target.sigma, **settings}, where="attack")
         return run_attack(
             target.model,
             target.split,
             asked,
-            output=Output(self.folder / "attack", name, resume=not overwrite, overwrite=overwrite),
+            output=self._output("attack", name, target, overwrite=overwrite),
             train=target.data.train,
             bounds=target.bounds,
             about=target.about(),
@@ -133,6 +144,7 @@ class Run:
         self,
         *,
         split: str = "test",
+        last: bool = False,
         name: str | None = None,
         overwrite: bool = False,
         progress: Progress | None = None,
@@ -141,12 +153,12 @@ class Run:
         """The model between classes, as ``wassermix audit`` finds it: under the run's noise unless told."""
         from wassermix.audit import AuditSettings, run_audit
 
-        target = self.target(split)
+        target = self.target(split, last=last)
         return run_audit(
             target.model,
             target.split,
             settings_from(AuditSettings, settings, where="audit").of_run(target.sigma or 0.0),
-            output=Output(self.folder / "audit", name, resume=not overwrite, overwrite=overwrite),
+            output=self._output("audit", name, target, overwrite=overwrite),
             class_names=target.data.class_names or (),
             about=target.about(),
             progress=progress,

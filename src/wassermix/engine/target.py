@@ -36,6 +36,13 @@ class Target:
     """The share of its training that the model has behind it."""
     model_file: str = ""
     """The file or the factory of a model that was not trained here."""
+    last: bool = False
+    """Whether the weights are those of the last update, not their average."""
+
+    @property
+    def suffix(self) -> str:
+        """What sets the names of its results apart from those of the run's usual weights."""
+        return "-last" if self.last else ""
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -87,7 +94,8 @@ def run_target(
     model = make_model(config, data)
     directory.load_weights(model, last=last)
     share = directory.trained_share()
-    return Target(run, model.eval(), data, find_split(data, split), split, config.sigma, share)
+    found = find_split(data, split)
+    return Target(run, model.eval(), data, found, split, config.sigma, share, last=last)
 
 
 def run_model(run: Path, inputs: Inputs, *, last: bool = False, trust: bool = False) -> nn.Module:
