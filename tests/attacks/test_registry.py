@@ -64,6 +64,25 @@ def test_settings_reach_the_attack():
     assert make_attack(AttackSettings(attack="geodesic", t_max=0.3)).t_max == 0.3
 
 
+def test_two_walks_in_one_ball_have_files_and_titles_of_their_own():
+    usual = PGD(eps=2.0, norm="l2", steps=4)
+    paper = PGD(eps=2.0, norm="l2", steps=4, step_size=1.0, random_start=False)
+    assert (usual.label, paper.label) == ("pgd-l2-2-4", "pgd-l2-2-4-step-1-from-x")
+    assert paper.title == "PGD ℓ2 ε=2 4 steps, step 1, from x"
+    longer = SmoothedPGD(eps=0.5, steps=10, sigma=0.25, step_size=0.2)
+    assert longer.label == "smoothed-l2-0.5-10-s0.25-step-0.2"
+    assert longer.title.endswith("10 steps, step 0.2")
+
+
+def test_the_usual_walk_keeps_the_names_of_files_that_exist():
+    given = [PGD(eps=0.3, steps=7), PGD(eps=0.3, steps=7, step_size=2.5 * 0.3 / 7, random_start=True)]
+    assert {attack.label for attack in given} == {"pgd-linf-0.3-7"}
+    assert {attack.title for attack in given} == {"PGD ℓ∞ ε=0.3 7 steps"}
+    assert FGSM(eps=0.1).label == "fgsm-linf-0.1-1"
+    smoothed = [SmoothedPGD(sigma=0.5), SmoothedPGD(sigma=0.5, step_size=0.1)]
+    assert {attack.label for attack in smoothed} == {"smoothed-l2-0.5-10-s0.5"}
+
+
 def test_an_attack_of_the_users_own_is_used_like_a_shipped_one(digits):
     settings = AttackSettings(attack=own_name(), eps=0.3, options={"tries": "5"})
     attack = make_attack(settings)

@@ -12,6 +12,7 @@ from torch import Tensor
 from wassermix.attacks.ascent import LOSSES, ascend
 from wassermix.attacks.ball import Ball, BallAttack
 from wassermix.attacks.protocol import fooled
+from wassermix.attacks.steps import other_walk, usual_step
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.settings import read_number
@@ -60,7 +61,7 @@ class PGD(BallAttack):
     @property
     def step(self) -> float:
         """The step that is used: the one given, or ``2.5 * eps / steps``."""
-        return 2.5 * self.eps / self.steps if self.step_size is None else self.step_size
+        return self._usual_step if self.step_size is None else self.step_size
 
     @property
     def passes(self) -> float:
@@ -74,15 +75,29 @@ class PGD(BallAttack):
 
     @property
     def title(self) -> str:
-        """``PGD ℓ∞ ε=8/255 10 steps 5 restarts``."""
+        """``PGD ℓ∞ ε=8/255 10 steps 5 restarts``; ``PGD ℓ2 ε=2 4 steps, step 1, from x``."""
         steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
         restarts = f" {self.restarts} restarts" if self.restarts > 1 else ""
-        return f"{super().title} {steps}{restarts}"
+        return ", ".join([f"{super().title} {steps}{restarts}", *self._other_walk])
 
     @property
     def label(self) -> str:
-        """``{attack}-{norm}-{eps}-{steps}``, with ``-r{restarts}`` where there are several."""
-        return f"{super().label}-{self.steps}" + (f"-r{self.restarts}" if self.restarts > 1 else "")
+        """``{attack}-{norm}-{eps}-{steps}``, with ``-r{restarts}`` where there are several.
+
+        A length of step that is not the usual one adds ``-step-{length}``, a start at the input ``-from-x``.
+        """
+        restarts = [f"r{self.restarts}"] if self.restarts > 1 else []
+        walk = [words.replace(" ", "-") for words in self._other_walk]
+        return "-".join([super().label, str(self.steps), *restarts, *walk])
+
+    @property
+    def _usual_step(self) -> float:
+        return usual_step("pgd", self.eps, self.steps)
+
+    @property
+    def _other_walk(self) -> list[str]:
+        from_x = type(self).random_start and not self.random_start
+        return other_walk(self.step_size, self._usual_step, from_x=from_x)
 
     def strength(self) -> tuple[bool, str]:
         """Several restarts are taken for strong."""

@@ -12,6 +12,7 @@ from torch import Tensor
 from wassermix.attacks.ascent import ascend
 from wassermix.attacks.ball import UPPER_BOUND, Ball, BallAttack
 from wassermix.attacks.norms import Norm
+from wassermix.attacks.steps import other_walk, usual_step
 from wassermix.core.classifier import Classifier, logits_of
 from wassermix.core.errors import InputError
 from wassermix.core.labels import cross_entropy
@@ -85,8 +86,9 @@ class SmoothedPGD(BallAttack):
 
     @property
     def title(self) -> str:
-        """``smoothed PGD ℓ2 ε=0.5 10 steps``."""
-        return f"{super().title} {self.steps} step{'s' if self.steps > 1 else ''}"
+        """``smoothed PGD ℓ2 ε=0.5 10 steps``, with the step where it is not the usual one."""
+        steps = f"{super().title} {self.steps} step{'s' if self.steps > 1 else ''}"
+        return ", ".join([steps, *self._other_walk])
 
     def strength(self) -> tuple[bool, str]:
         """Noise is averaged over few draws: only a certificate bounds what is left from below."""
@@ -94,13 +96,22 @@ class SmoothedPGD(BallAttack):
 
     @property
     def label(self) -> str:
-        """``smoothed-{norm}-{eps}-{steps}-s{sigma}``."""
-        return f"{super().label}-{self.steps}-s{self.sigma:g}"
+        """``smoothed-{norm}-{eps}-{steps}-s{sigma}``; a step that is not usual adds ``-step-{length}``."""
+        walk = [words.replace(" ", "-") for words in self._other_walk]
+        return "-".join([super().label, str(self.steps), f"s{self.sigma:g}", *walk])
 
     @property
     def step(self) -> float:
         """The step that is used: the one given, or ``2 * eps / steps``."""
-        return 2 * self.eps / self.steps if self.step_size is None else self.step_size
+        return self._usual_step if self.step_size is None else self.step_size
+
+    @property
+    def _usual_step(self) -> float:
+        return usual_step("smoothed", self.eps, self.steps)
+
+    @property
+    def _other_walk(self) -> list[str]:
+        return other_walk(self.step_size, self._usual_step, from_x=False)
 
     @property
     def passes(self) -> float:

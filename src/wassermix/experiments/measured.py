@@ -24,13 +24,15 @@ __all__ = ["Measured", "Values", "flags", "measured_run", "radii"]
 Measured = dict[str, Any]
 """A run as its table's file keeps it, so that rows measured elsewhere or later can be compared with it."""
 Values = NDArray[np.float64]
+ATTACK_WORDS = ("attack", "norm", "eps", "steps", "restarts", "step_size", "random_start")
+"""What tells the attacks of a table apart; records of early versions lack the last two."""
 
 
 def measured_run(table: Table, out: Path, row: str, seed: int) -> Measured | None:
     """One finished run, or None; only the files that the table's own plan names are read."""
     folder = run_folder(out, row, seed)
     config, log = table.config(row, seed), None
-    labels = [make_attack(settings).label for settings in table.attack_settings(config)]
+    labels = [make_attack(settings, bounds=None).label for settings in table.attack_settings(config)]
     attacks = [folder / "attack" / f"{label}.json" for label in labels]
     if table.certify is not None:
         log = folder / "certify" / f"{table.certify.settings(config.sigma).name}.tsv"
@@ -87,7 +89,7 @@ def _certified(log: Path) -> Measured:
 
 
 def _attacked(result: AttackResult) -> Measured:
-    kept = {key: result.parameters.get(key) for key in ("attack", "norm", "eps", "steps", "restarts")}
+    kept = {key: result.parameters.get(key) for key in ATTACK_WORDS}
     means = {
         f"{which}_{key}": getattr(getattr(result, which), key)
         for which in ("clean", "robust")

@@ -7,6 +7,7 @@ from typing import Any
 
 from scipy.integrate import trapezoid
 
+from wassermix.attacks.steps import TRAVEL, other_walk, usual_step
 from wassermix.experiments.reach import row_reach
 from wassermix.experiments.sigmas import at_sigma, sigma_of
 
@@ -73,7 +74,7 @@ def _table(record: dict[str, Any]) -> Iterator[str]:
     heads += ["total variation"] if "total_variation" in first else []
     heads += ["average radius"] if "acr" in first else []
     heads += [f"r = {radius:g}" for radius in radii]
-    heads += [head for attack in first.get("attacks", []) for head in ("clean", attack_head(attack))]
+    heads += [head for attack in _attacks(record, first) for head in ("clean", attack_head(attack))]
     yield _line(heads)
     yield _line(["---"] * len(heads))
     by = record.get("published_by", "published")
@@ -84,6 +85,13 @@ def _table(record: dict[str, Any]) -> Iterator[str]:
     for name in (name for name in published if name not in rows):
         yield _line(_published_cells(f"{name} ({by})", published[name], first, radii))
     yield from _remarks(record)
+
+
+def _attacks(record: dict[str, Any], row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The attacks on a row; step and start as the table asks for them where its record does not keep them."""
+    found = row.get("attacks", [])
+    for asked, attack in zip([*record.get("attacks", []), *[{}] * len(found)], found):
+        yield {**{key: asked.get(key) for key in ("step_size", "random_start")}, **attack}
 
 
 def _radii(rows: dict[str, Any], published: dict[str, Any]) -> list[float]:
@@ -200,7 +208,19 @@ def _certified(cell: dict[str, float] | None, reach: float) -> str:
 def attack_head(attack: dict[str, Any]) -> str:
     """An attack in a few words, such as ``pgd, l2, eps 1, steps 20``; two of one table differ in them."""
     given = [f"{key} {attack[key]:g}" for key in ("eps", "steps", "restarts") if attack[key] is not None]
-    return ", ".join([attack["attack"], *([attack["norm"]] if attack["norm"] else []), *given])
+    norm = [attack["norm"]] if attack["norm"] else []
+    return ", ".join([attack["attack"], *norm, *given, *_walk(attack)])
+
+
+def _walk(attack: dict[str, Any]) -> list[str]:
+    """Step and start where they are not the usual ones, such as ``step 1`` and ``from x``."""
+    name = attack["attack"]
+    if name not in TRAVEL:
+        return []
+    from_x = name == "pgd" and attack.get("random_start") is False
+    return other_walk(
+        attack.get("step_size"), usual_step(name, attack["eps"], attack["steps"]), from_x=from_x
+    )
 
 
 MEASURES = {

@@ -38,4 +38,5 @@ def _sigma(record: Record, row: str) -> float:
     for key in ("sigma", "method.sigma"):
         if key in given:
             return float(given[key])
-    return float(read_recipe(given.get("recipe", record["recipe"])).get("method", {}).get("sigma", 0.0))
+    recipe = read_recipe(str(given.get("recipe", record["recipe"])))
+    return float(recipe.get("method", {}).get("sigma", 0.0))
