@@ -1,4 +1,4 @@
-"""The distribution of p_A: counts into shares, a band that covers the truth, and two curves that cross."""
+"""The distribution of p_A: counts into shares, and a band that covers the truth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from wassermix.certify import Certificates, CertifySettings
-from wassermix.certify.pa import crossing, distribution, label_probabilities
+from wassermix.certify.pa import distribution, label_probabilities
 from wassermix.certify.result import Certificate
 
 
@@ -55,11 +55,33 @@ def test_the_band_narrows_as_the_square_root_of_the_images() -> None:
     assert few == pytest.approx(math.sqrt(math.log(40) / 200) + 0.001)
 
 
-def test_a_lead_in_radius_that_costs_hard_images_is_said() -> None:
-    first, second = np.arange(500) < 400, np.arange(500) < 450
-    said = crossing(("a", "b"), (1.8, 1.7), (first, second), p=0.5)
-    assert said is not None
-    assert "a has the larger average radius (1.800 against 1.700)" in said
-    assert "80.0% against 90.0% of b" in said
-    assert crossing(("a", "b"), (1.6, 1.7), (first, second), p=0.5) is None  # b leads in both
-    assert crossing(("a", "b"), (1.8, 1.7), (first, np.arange(500) < 401), p=0.5) is None  # by chance
+def test_an_abstention_that_picked_its_class_may_have_counted_another_than_the_label() -> None:
+    estimate, low, high = label_probabilities(_counted([520, 480], 1000, predicted=[-1, -1]))
+    assert estimate.tolist() == [0.48, 0.48]
+    assert low.tolist() == [0, 0]
+    upper = 1 - stats.beta.ppf(0.001, 480, 521)  # of 520 hits; of 480 misses just so
+    assert high == pytest.approx([upper, upper])
+
+
+def test_an_abstention_that_counted_the_label_has_the_labels_share() -> None:
+    estimate, low, high = label_probabilities(_counted([520], 1000, mode="grid", predicted=[-1]))
+    assert estimate.tolist() == [0.52]
+    assert 0 < low[0] < 0.52 < high[0]
+
+
+def test_no_image_is_said_to_be_right_where_the_label_never_has_half_of_the_votes() -> None:
+    rng, votes = np.random.default_rng(0), 0.48  # of the label; a second class has all the others
+    counted = np.where(rng.binomial(100, votes, size=200) > 50, votes, 1 - votes)  # what n0 draws picked
+    rows = _counted(rng.binomial(1000, counted).tolist(), 1000, predicted=[-1] * 200)
+    (half,) = distribution(rows, (0.5,))
+    assert half.share <= 0.03  # counts of exactly 500 remain
+    assert half.low == 0
+
+
+@pytest.mark.parametrize("votes", [0.4, 0.49, 0.51])
+def test_the_bounds_of_abstentions_hold_whichever_class_was_counted(votes: float) -> None:
+    rng = np.random.default_rng(1)
+    for counted in (votes, 1 - votes):
+        hits = rng.binomial(1000, counted, size=500).tolist()
+        _, low, high = label_probabilities(_counted(hits, 1000, predicted=[-1] * 500))
+        assert np.mean((low <= votes) & (votes <= high)) >= 0.99

@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from report.synthetic_runs import write_run
+from wassermix.certify import Certificates
 from wassermix.core.intervals import holm
-from wassermix.report import load_runs
+from wassermix.report import load_runs, summary_table, write_report
 from wassermix.report.compare import cautions, certified_groups, comparisons, crossings
 from wassermix.report.records import CertifiedSet
 
@@ -79,18 +80,50 @@ def test_many_runs_are_compared_with_the_first(tmp_path: Path) -> None:
     assert duels == {("a", "b"), ("a", "c"), ("a", "d")}
 
 
-def test_a_larger_average_radius_with_fewer_images_is_said_once(two_runs: list[Path]) -> None:
-    (group,) = list(certified_groups(load_runs(two_runs)).values())[:1]
+def in_mode(item: CertifiedSet, rows: Certificates, mode: str) -> CertifiedSet:
+    """The certification with these rows, as if they had been made in another mode."""
+    assert rows.settings is not None
+    return replace(item, result=replace(rows, settings=replace(rows.settings, mode=mode)))
+
+
+def crossed(
+    runs: list[Path], factor: float, modes: tuple[str, str] = ("fixed", "fixed")
+) -> tuple[str, list[str]]:
+    """The first run's name and what is said of two: it keeps a quarter of its images, with longer radii."""
+    (group,) = list(certified_groups(load_runs(runs)).values())[:1]
     (weak, a), (strong, b) = group
     assert a.result.correct is not None
-    fewer = a.result.correct & (torch.arange(len(a.result)) % 4 == 0)
+    few = a.result.correct & (torch.arange(len(a.result)) % 4 == 0)
+    fewer = replace(a.result, correct=few, radius=factor * a.result.radius)
+    both = [in_mode(item, rows, mode) for item, rows, mode in zip((a, b), (fewer, b.result), modes)]
+    return weak.name, crossings([(weak, both[0]), (strong, both[1])])
 
-    def with_radii(factor: float, mode: str = "fixed") -> CertifiedSet:
-        settings = replace(a.result.settings, mode=mode)
-        radius = factor * a.result.radius
-        return replace(a, result=replace(a.result, correct=fewer, radius=radius, settings=settings))
 
-    (said,) = crossings([(weak, with_radii(100.0)), (strong, b)])
-    assert said.startswith(f"{weak.name} has the larger average radius")
-    assert crossings([(weak, with_radii(0.01)), (strong, b)]) == []
-    assert crossings([(weak, with_radii(100.0, mode="grid")), (strong, b)]) == []
+def test_a_larger_average_radius_with_fewer_images_is_said_once(two_runs: list[Path]) -> None:
+    name, (said,) = crossed(two_runs, 100.0)
+    assert said.startswith(f"{name} has the larger average radius")
+    assert "shown to have p_A of at least 0.5 " in said
+    assert crossed(two_runs, 0.01)[1] == []
+
+
+def test_on_a_grid_the_mean_of_radii_is_called_by_its_name(two_runs: list[Path]) -> None:
+    name, (said,) = crossed(two_runs, 100.0, ("grid", "grid"))
+    assert said.startswith(f"{name} has the larger mean radius on the grid (rounded down)")
+
+
+def test_a_radius_on_a_grid_is_not_compared_with_one_that_is_not(two_runs: list[Path]) -> None:
+    assert crossed(two_runs, 100.0, ("grid", "fixed"))[1] == []
+
+
+def test_the_page_and_the_terminal_say_where_two_runs_cross(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, seed=i, images=200) for i, name in enumerate(("long", "many"))]
+    log = runs[0] / "certify" / "fixed-s0.25-n1000.tsv"
+    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
+    radius, right = head.index("radius"), head.index("correct")
+    for place, row in enumerate(rows):
+        row[radius] = str(100 * float(row[radius]))
+        row[right] = row[right] if place % 4 == 0 else "0"
+    log.write_text("\n".join("\t".join(row) for row in [head, *rows]) + "\n")
+    write_report(runs, tmp_path / "page.html")
+    for told in (str(summary_table(runs).caption), (tmp_path / "page.html").read_text(encoding="utf-8")):
+        assert "long has the larger average radius" in told

@@ -9,8 +9,9 @@ from wassermix.core.lazy import callable_package, lazy_names
 if TYPE_CHECKING:
     from wassermix.certify.certifier import certify, predict
     from wassermix.certify.cost import CostEstimate, estimate_cost
+    from wassermix.certify.crossings import Standing, crossing
     from wassermix.certify.merge import find_shards, merge_shards
-    from wassermix.certify.pa import ShareAbove, crossing, distribution
+    from wassermix.certify.pa import ShareAbove, distribution
     from wassermix.certify.prior import learn_prior
     from wassermix.certify.replay import Replay, replay_images
     from wassermix.certify.result import Certificate, Certificates, CertifiedAccuracy
@@ -26,6 +27,7 @@ __all__ = [
     "CostEstimate",
     "Replay",
     "ShareAbove",
+    "Standing",
     "Verification",
     "certify",
     "certify_to_files",

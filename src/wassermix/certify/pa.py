@@ -17,18 +17,18 @@ from scipy import special
 
 from wassermix.certify.bounds import clopper_pearson_lower, time_uniform_lower
 from wassermix.certify.rule import picks_class, rule_for
-from wassermix.core.intervals import compare_paired
 
 if TYPE_CHECKING:
     from wassermix.certify.result import Certificates
 
-__all__ = ["LEVELS", "ShareAbove", "crossing", "distribution", "label_probabilities", "plain"]
+__all__ = ["LEVELS", "ShareAbove", "distribution", "label_probabilities", "plain"]
 
 LEVELS = (0.5, 0.7, 0.9, 0.95, 0.99, 0.995, 0.999)
 """Values of p at which the share is told unless others are asked for."""
 
 CONFIDENCE = 0.95
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,11 @@ def distribution(
 def label_probabilities(certificates: Certificates) -> tuple[Floats, Floats, Floats]:
     """The label's probability under noise for each image: estimate, lower and upper bound, each ``(n,)``.
 
-    The counts are the label's, except where a class was picked first (mode ``fixed``) and is not the label:
-    then nothing but ``p_label <= 1 - p_picked`` is known, and the estimate is 0.
+    The counts are the label's, except where a class was picked first (mode ``fixed``). If that is another
+    class c, nothing but ``p_label <= 1 - p_c`` is known, and the estimate is 0. An abstention does not tell
+    which class it counted. Either it was the label, so that ``p_label <= u``, or another one, so that
+    ``p_label <= 1 - l``, with ``l <= p_c <= u``: the larger of the two is the upper bound, 0 the lower one,
+    and the estimate is the smaller of both shares.
     """
     s, draws, hits = certificates.settings, certificates.draws, certificates.hits
     assert s is not None, "a log of others has no counts"
@@ -83,42 +86,34 @@ def label_probabilities(certificates: Certificates) -> tuple[Floats, Floats, Flo
     assert hits is not None, "a log of others has no counts"
     k, n = hits.numpy().astype(np.float64), draws.numpy().astype(np.float64)
     bound = clopper_pearson_lower if len(rule_for(s).looks) == 1 else time_uniform_lower
-    low, other_low = (np.asarray(bound(count, n, s.alpha), dtype=np.float64) for count in (k, n - k))
-    wrong = _counted_another(certificates)
-    return np.where(wrong, 0.0, k / n), np.where(wrong, 0.0, low), 1 - np.where(wrong, low, other_low)
+    low, rest = (np.asarray(bound(count, n, s.alpha), dtype=np.float64) for count in (k, n - k))
+    wrong, unknown = _counted_another(certificates), _counted_either(certificates)
+    cases = [wrong, unknown]
+    return (
+        np.select(cases, [np.zeros_like(k), np.minimum(k, n - k) / n], k / n),
+        np.where(wrong | unknown, 0.0, low),
+        np.select(cases, [1 - low, 1 - np.minimum(low, rest)], 1 - rest),
+    )
 
 
-def _counted_another(certificates: Certificates) -> npt.NDArray[np.bool_]:
+def _counted_another(certificates: Certificates) -> Flags:
     """Where the counts are those of a class that is not the label."""
-    s, label = certificates.settings, certificates.label
+    predicted, label = certificates.predicted.numpy(), certificates.label
     assert label is not None, "the label's probability needs labels"
-    if s is not None and not picks_class(s):
-        return np.zeros(len(label), dtype=bool)
-    predicted = certificates.predicted.numpy()
-    return np.asarray((predicted >= 0) & (predicted != label.numpy()), dtype=bool)
+    return np.asarray(_picked(certificates) & (predicted >= 0) & (predicted != label.numpy()))
+
+
+def _counted_either(certificates: Certificates) -> Flags:
+    """Where the counts are those of the label or of another class, and the abstention does not say which."""
+    return _picked(certificates) & (certificates.predicted.numpy() < 0)
+
+
+def _picked(certificates: Certificates) -> Flags:
+    """Where a class was picked before it was counted: everywhere or nowhere."""
+    s = certificates.settings
+    return np.full(len(certificates), s is None or picks_class(s), dtype=bool)
 
 
 def plain(rows: Sequence[ShareAbove]) -> list[dict[str, Any]]:
     """The same as dictionaries, for JSON."""
     return [asdict(row) for row in rows]
-
-
-def crossing(
-    names: tuple[str, str], acr: tuple[float, float], right: tuple[npt.ArrayLike, npt.ArrayLike], *, p: float
-) -> str | None:
-    """A sentence where one of two models leads in average radius but the other in images with p_A >= p.
-
-    ``right`` are the flags ``p_A >= p`` of both models on the same images; the lead must stand out from
-    chance (the paired 95% interval lies on one side of 0), else None.
-    """
-    leader = 0 if acr[0] >= acr[1] else 1
-    other = 1 - leader
-    test = compare_paired(right[other], right[leader])
-    if acr[0] == acr[1] or test.low <= 0:
-        return None
-    shares = [f"{np.mean(np.asarray(right[which], dtype=float)):.1%}" for which in (leader, other)]
-    return (
-        f"{names[leader]} has the larger average radius ({acr[leader]:.3f} against {acr[other]:.3f}), but "
-        f"fewer images with p_A of at least {p:g} ({shares[0]} against {shares[1]} of {names[other]}): "
-        "it is surer of easy images and has given up hard ones"
-    )

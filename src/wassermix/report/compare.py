@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from wassermix.certify import crossing
+from wassermix.certify import Standing, crossing
+from wassermix.certify.crossings import AVERAGE, ON_GRID, each_of, level_words, standing
 from wassermix.core.intervals import PairedComparison, compare_paired, holm
 from wassermix.report.records import Attacked, CertifiedSet, RunRecord
 
@@ -79,15 +80,8 @@ def cautions(runs: Sequence[RunRecord]) -> list[str]:
 
 
 def crossings(group: list[tuple[RunRecord, CertifiedSet]]) -> list[str]:
-    """A sentence for each two runs of which one leads in average radius, the other in images kept at all."""
-    found = []
-    for (first, a), (second, b) in _duels(group):
-        if a.acr is None or b.acr is None:
-            continue
-        shared = _shared(a.index, b.index, a.label, b.label)
-        if shared is not None:
-            flags = (a.certified(0.0)[shared[0]], b.certified(0.0)[shared[1]])
-            found.append(crossing((first.name, second.name), (a.acr, b.acr), flags, p=0.5))
+    """A sentence for each two runs of which one leads in mean radius, the other in images at some p_A."""
+    found = [_crossing(first, second) for first, second in _duels(group)]
     return [sentence for sentence in found if sentence is not None]
 
 
@@ -156,6 +150,42 @@ def _certified_tests(
             result = compare_paired(a.certified(radius)[shared[0]], b.certified(radius)[shared[1]])
             measure = f"certified at radius {radius:g}"
             yield Comparison(measure, protocol_name(a), run_a.name, run_b.name, result)
+
+
+def _crossing(first: tuple[RunRecord, CertifiedSet], second: tuple[RunRecord, CertifiedSet]) -> str | None:
+    """Two runs on the images that both saw; none where their radii are means of different kinds."""
+    (run_a, a), (run_b, b) = first, second
+    shared = _shared(a.index, b.index, a.label, b.label)
+    on_grid = a.acr is None
+    comparable = (b.acr is None) == on_grid and (not on_grid or a.radii == b.radii)
+    if shared is None or not comparable:
+        return None
+    sides = ((a, shared[0]), (b, shared[1]))
+    means = tuple(float(np.mean((one.radius * one.certified(0.0))[seen])) for one, seen in sides)
+    levels = _standings(*sides)
+    measure = ON_GRID if on_grid else AVERAGE
+    return crossing((run_a.name, run_b.name), (means[0], means[1]), levels, measure=measure)
+
+
+Side = tuple[CertifiedSet, NDArray[np.int64]]
+"""A certification, and the positions of some of its images."""
+
+
+def _standings(first: Side, second: Side) -> list[Standing]:
+    """Two certifications at every radius that both tell, from the smallest."""
+    (a, in_a), (b, in_b) = first, second
+    sigmas = [item.result.settings.sigma for item in (a, b) if item.result.settings is not None]
+    sigma = sigmas[0] if len(sigmas) == 2 and sigmas[0] == sigmas[1] else None
+    radii = sorted(set(a.table) & set(b.table))
+    return [
+        standing(
+            level_words(radius, sigma),
+            a.certified(radius)[in_a],
+            b.certified(radius)[in_b],
+            confidence=each_of(len(radii)),
+        )
+        for radius in radii
+    ]
 
 
 def _shared(
