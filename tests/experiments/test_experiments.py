@@ -371,7 +371,7 @@ def test_published_rows_stand_under_the_heads_of_the_table_and_p_a_beside_it() -
     heads = next(line for line in lines if line.startswith("| row")).count("|")
     assert "| theirs (published) |  |  | 9 |  | 1.500 | 90.0 |  |" in lines
     assert all(line.count("|") == heads for line in lines if line.startswith(("| own | 1", "| theirs")))
-    assert "| own | 25.0 |" in lines
+    assert "| own | 25.0 (20.0 to 30.0) |" in lines
 
 
 def test_a_network_that_another_table_has_trained_is_copied_and_not_trained_again(tmp_path: Path) -> None:

@@ -67,6 +67,11 @@ class AutoAttack(BallAttack):
                 "or use PGD with restarts"
             )
 
+    def check(self, x: Tensor, y: Tensor) -> None:
+        """Refuse inputs off scale, and a computer without the package."""
+        super().check(x, y)
+        _package()
+
     def strength(self) -> tuple[bool, str]:
         """The field's reference."""
         return True, "AutoAttack's ensemble"

@@ -38,7 +38,7 @@ def level_words(radius: float, sigma: float | None) -> str:
     """A radius as the probability under noise that it stands for; without one noise, as itself."""
     if sigma is None:
         return f"a radius of at least {radius:g}"
-    at = f" (radius {radius:g})" if radius else ""
+    at = f", radius {radius:g}" if radius else ""
     return f"p_A of at least {special.ndtr(radius / sigma):.4g}{at}"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.markup import escape
 from rich.table import Table as Shown
+from rich.text import Text
 
 from wassermix.cli.console import console, say, training
 from wassermix.core.errors import InputError
@@ -26,7 +27,8 @@ from wassermix.experiments import (
     table_names,
 )
 from wassermix.experiments.earlier import changed_rows
-from wassermix.experiments.page import attack_head
+from wassermix.experiments.crossings import table_crossings
+from wassermix.experiments.page import attack_head, measure_words
 
 __all__ = ["list_tables", "run_reproduce"]
 
@@ -120,7 +122,7 @@ def _shown(record: dict[str, Any]) -> Shown:
         shown.add_column(escape(head), overflow="fold")
     against = record["against_control"]
     if against:
-        shown.add_column(escape(f"against {record['control']}"))
+        shown.add_column(escape(_against(record)), overflow="fold")
     for name, row in rows.items():
         cells = [str(len(row["seeds"])), f"{row['updates']:.0f}", f"{row['minutes']:.1f}"]
         cells += [judged[name].get(head, "") for head in measures]
@@ -128,9 +130,12 @@ def _shown(record: dict[str, Any]) -> Shown:
     return shown
 
 
+    said = "\n".join([*_band(rows), *(f"{sentence}." for sentence in table_crossings(record))])
+    shown.caption = Text(said) if said else None  # names are no markup
 def _judged(row: dict[str, Any]) -> dict[str, str]:
     """What a row was judged by: its certificates, the accuracy without and under attacks."""
-    found = {"average radius": f"{row['acr']:.3f}"} if "acr" in row else _some_radii(row)
+    found = {"average radius": f"{row['acr']:.3f}"} if "acr" in row else {}
+    found |= _sureness(row) | _some_radii(row)
     if "total_variation" in row:
         found["total variation"] = f"{row['total_variation']:.2f}"
     for attack in row.get("attacks", []):
@@ -140,16 +145,53 @@ def _judged(row: dict[str, Any]) -> dict[str, str]:
 
 
 def _some_radii(row: dict[str, Any]) -> dict[str, str]:
-    """Accuracy at radius 0, a middle one and the largest that is reached: mode grid has no average radius."""
+    """Accuracy at radius 0 and the largest that is reached; without an average radius at a middle one too."""
     reached = [cell for cell in row.get("certified", []) if cell["radius"] <= row.get("reach", math.inf)]
-    some = reached[:: max(1, (len(reached) - 1) // 2)]
+SHOWN_LEVELS = (0.5, 0.99)
+"""Of the distribution of p_A a terminal shows these: which images are right at all, and which surely so."""
+
+
+def _sureness(row: dict[str, Any]) -> dict[str, str]:
+    cells = [cell for cell in row.get("p_a", ()) if cell["p"] in SHOWN_LEVELS]
+    return {f"p_A >= {cell['p']:g}": f"{cell['share']:.1%}" for cell in cells}
+
+
+def _band(rows: dict[str, Any]) -> list[str]:
+    """How far the shares of p_A may be off."""
+    cells = [cell for row in rows.values() for cell in row.get("p_a", ()) if cell["p"] in SHOWN_LEVELS]
+    if not cells:
+        return []
+    below, above = (max(abs(cell[end] - cell["share"]) for cell in cells) for end in ("low", "high"))
+    return [
+        f"p_A: share of images whose label has so much probability under noise; its 95% band reaches "
+        f"{100 * below:.1f} points or less down and {100 * above:.1f} or less up."
+    ]
+
+
+    parts = 1 if "acr" in row else 2
+    some = reached[:: max(1, (len(reached) - 1) // parts)]
     return {f"r = {cell['radius']:g}": f"{cell['accuracy']:.1%}" for cell in some}
 
 
 def _gap(comparison: dict[str, Any] | None) -> str:
     if comparison is None:
         return ""
-    attacked = comparison.get("attacked_difference", [])[-1:]
-    known = [comparison.get("acr_difference"), *attacked, comparison.get("variation_difference")]
-    gap = next(one for one in known if one)
+def _against(record: dict[str, Any]) -> str:
+    """The head of the differences: what they are of, and to which row."""
+    name, found = next(iter(record["against_control"].items()))
+    words = measure_words(_told(found), record["results"].get(name, {}))
+    return f"{words} against {record['control']}"
+
+
+def _told(comparison: dict[str, Any]) -> str:
+    """Which of its measures a comparison is shown by."""
+    return next(
+        key
+        for key in ("acr_difference", "attacked_difference", "variation_difference")
+        if comparison.get(key)
+    )
+
+
+    found = comparison[_told(comparison)]
+    gap = found[-1] if isinstance(found, list) else found  # attacks: the last is the strongest
     return f"{gap['mean']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ from scipy import stats
 import wassermix
 from wassermix.core.lazy import callable_package
 from wassermix.experiments.earlier import earlier_runs, with_earlier_summaries
-from wassermix.experiments.measured import Measured, Values, flags, measured_run, radii
+from wassermix.experiments.measured import Measured, Values, flags, measured_run, radii, right
 from wassermix.experiments.table import Table
 
-__all__ = ["gather", "paired_difference"]
+__all__ = ["compare_runs", "gather", "paired_difference"]
 
 Runs = dict[str, list[Measured]]
 """The runs of each row, by seed."""
@@ -117,12 +117,21 @@ def _compared(others: dict[str, str], runs: Runs) -> dict[str, Any]:
     """Each row against its other on the same images, at the seeds that both have."""
     found = {}
     for row, other in others.items():
-        by_seed = {run["seed"]: run for run in runs[other]}
-        pairs = [(run, by_seed[run["seed"]]) for run in runs[row] if run["seed"] in by_seed]
-        compared = _comparison(pairs) if pairs and row != other else {}
+        compared = compare_runs(runs[row], runs[other]) if row != other else {}
         if compared.keys() > {"seeds"}:
             found[row] = compared
     return found
+
+
+def compare_runs(first: Sequence[Measured], second: Sequence[Measured]) -> dict[str, Any]:
+    """Every paired difference of two rows' runs, at the seeds that both have; empty where they share none.
+
+    ``acr_difference`` is that of the mean radius: the average radius, or on a grid the mean of radii that
+    were rounded down to it, which is none. ``right_difference`` is that of the share that is right at all.
+    """
+    by_seed = {run["seed"]: run for run in second}
+    pairs = [(run, by_seed[run["seed"]]) for run in first if run["seed"] in by_seed]
+    return _comparison(pairs) if pairs else {}
 
 
 def _tested(table: Table, runs: Runs) -> list[dict[str, Any]]:
@@ -140,6 +149,11 @@ def _comparison(pairs: list[tuple[Measured, Measured]]) -> dict[str, Any]:
         reach = min(reached, default=np.inf)
         cells = [cell["radius"] for cell in pairs[0][0]["certified"] if 0 < cell["radius"] <= reach]
         found["acr_difference"] = paired_difference(first, second)
+        sides = [[right(run) for run in side] for side in zip(*pairs)]
+        if not any(flag is None for side in sides for flag in side):
+            found["right_difference"] = paired_difference(
+                *(np.array(side, dtype=np.float64) for side in sides)
+            )
         found["at_radius"] = [
             {"radius": r, **paired_difference(_certified(first, r), _certified(second, r))} for r in cells
         ]

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wassermix.attacks import AttackResult, make_attack
+from wassermix.attacks import AttackResult, AttackSettings, make_attack
 from wassermix.audit import PerformanceGeodesic
 from wassermix.audit.result import PairCurve
-from wassermix.certify import Certificates
+from wassermix.certify import Certificates, distribution
+from wassermix.certify.pa import plain
 from wassermix.engine.run import Run
 from wassermix.experiments.runner import audit_name, run_folder
 from wassermix.experiments.table import Table
 
-__all__ = ["Measured", "Values", "flags", "measured_run", "radii"]
+__all__ = ["Measured", "Values", "flags", "measured_run", "radii", "right"]
 
 Measured = dict[str, Any]
 """A run as its table's file keeps it, so that rows measured elsewhere or later can be compared with it."""
@@ -32,8 +33,7 @@ def measured_run(table: Table, out: Path, row: str, seed: int) -> Measured | Non
     """One finished run, or None; only the files that the table's own plan names are read."""
     folder = run_folder(out, row, seed)
     config, log = table.config(row, seed), None
-    labels = [make_attack(settings, bounds=None).label for settings in table.attack_settings(config)]
-    attacks = [folder / "attack" / f"{label}.json" for label in labels]
+    attacks = [folder / "attack" / f"{_label(settings)}.json" for settings in table.attack_settings(config)]
     if table.certify is not None:
         log = folder / "certify" / f"{table.certify.settings(config.sigma).name}.tsv"
     asked = table.audit_settings(config)
@@ -51,13 +51,28 @@ def measured_run(table: Table, out: Path, row: str, seed: int) -> Measured | Non
     return found if log is None else {**found, **_certified(log)}
 
 
+def _label(settings: AttackSettings) -> str:
+    """What an attack's file is called, whatever the range of the inputs: a finished attack fitted them."""
+    return make_attack(replace(settings, allow_any_eps=True)).label
+
+
 def radii(run: Measured) -> Values:
     """The radius proved for each image, 0 where the prediction is wrong, ``(images,)``."""
     return np.array(run["radius"].split(), dtype=np.float64)
 
 
+def right(run: Measured) -> Values | None:
+    """Which images are right with any radius at all, ``(images,)``, as 0 and 1.
+
+    On a grid that may be the radius 0, as of wrong ones: early records, without these flags, do not tell.
+    """
+    if "right" in run:
+        return flags(run, "right")
+    return None if run.get("acr") is None else (radii(run) > 0).astype(np.float64)
+
+
 def flags(attack: Measured, key: str) -> Values:
-    """Which images were right, ``(images,)``, as 0 and 1; ``key`` is clean_correct or robust_correct."""
+    """Which images were right, ``(images,)``, as 0 and 1; ``key`` is clean_correct, for instance."""
     return np.array(list(attack[key]), dtype=np.float64)
 
 
@@ -82,8 +97,9 @@ def _certified(log: Path) -> Measured:
     return {
         "certified": [asdict(cell) for cell in rows.certified_accuracy()],
         "acr": rows.acr if rows.has_acr else None,
-        "p_a": rows.about.get("p_a"),  # early files have none
+        "p_a": plain(distribution(rows)),  # from the counts: files of early versions have none, or another
         "reach": rows.reach if math.isfinite(rows.reach) else None,
+        "right": "".join(map(str, rows.correct.int().tolist())),
         "radius": _in_one_line(f"{value:.7g}" for value in (rows.radius * rows.correct).tolist()),
     }
 

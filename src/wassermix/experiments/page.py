@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scipy.integrate import trapezoid
 
 from wassermix.attacks.steps import TRAVEL, other_walk, usual_step
+from wassermix.certify.crossings import AVERAGE
+from wassermix.experiments.crossings import compared, radius_words, table_crossings
 from wassermix.experiments.reach import row_reach
-from wassermix.experiments.sigmas import at_sigma, sigma_of
 
-__all__ = ["attack_head", "table_page"]
+__all__ = ["MEASURES", "attack_head", "measure_words", "table_page"]
 
 STEP = 0.25
 """Published tables tell the accuracy at multiples of this radius."""
@@ -29,6 +30,7 @@ def table_page(record: dict[str, Any]) -> str:
             "",
             *_nearness(record),
             *_sureness(record),
+            *_crossed(record),
             *_paired(record),
         ]
     )
@@ -166,14 +168,29 @@ def _sureness(record: dict[str, Any]) -> Iterator[str]:
     rows = {name: row["p_a"] for name, row in record["results"].items() if row.get("p_a")}
     if not rows:
         return
-    yield "Share of images in per cent whose label has probability p_A of at least p under noise:"
+    yield (
+        "Share of images in per cent whose label has probability p_A of at least p under noise, with a 95% "
+        "band for all p at once:"
+    )
     yield ""
     levels = [cell["p"] for cell in next(iter(rows.values()))]
     yield _line(["row", *(f"p = {p:g}" for p in levels)])
     yield _line(["---"] * (1 + len(levels)))
     for name, cells in rows.items():
-        yield _line([name, *(f"{100 * cell['share']:.1f}" for cell in cells)])
+        yield _line([name, *map(_banded, cells)])
     yield ""
+
+
+def _banded(cell: dict[str, float]) -> str:
+    share, low, high = (f"{100 * cell[key]:.1f}" for key in ("share", "low", "high"))
+    return f"{share} ({low} to {high})"
+
+
+def _crossed(record: dict[str, Any]) -> Iterator[str]:
+    """A line for each two rows whose order in mean radius is not that in images."""
+    if sentences := table_crossings(record):
+        yield from (f"- {sentence}." for sentence in sentences)
+        yield ""
 
 
 def _cells(name: str, row: dict[str, Any], radii: list[float], *, reach: float) -> list[str]:
@@ -224,32 +241,35 @@ def _walk(attack: dict[str, Any]) -> list[str]:
 
 
 MEASURES = {
-    "acr_difference": "Average radius",
-    "variation_difference": "Total variation between classes",
-    "attacked_difference": "Accuracy under the table's last attack",
+    "acr_difference": AVERAGE,
+    "variation_difference": "total variation between classes",
+    "attacked_difference": "accuracy under the table's last attack",
 }
 
 
+def measure_words(key: str, row: Mapping[str, Any]) -> str:
+    """What a paired difference is one of; on a grid there is no average radius."""
+    return radius_words(row) if key == "acr_difference" else MEASURES[key]
+
+
 def _paired(record: dict[str, Any]) -> Iterator[str]:
-    control, several = record["control"], record.get("sigmas")
-    compared = [
-        (row, at_sigma(control, sigma_of(row)) if several else control, found)
-        for row, found in record["against_control"].items()
-    ]
-    further = record.get("against_rows", {})  # files of earlier versions have none
-    compared += [(row, record["against"][row], found) for row, found in further.items()]
-    for key, words in MEASURES.items():
-        lines = [_difference(row, other, found, key) for row, other, found in compared if key in found]
-        if lines:
-            yield f"{words} of a row less another's, on the same images and seeds (intervals over both):"
+    pairs = compared(record)
+    for key in MEASURES:
+        told = [(row, other, found) for row, other, found in pairs if key in found]
+        if told:
+            words = measure_words(key, record["results"].get(told[0][0], {}))
+            yield (
+                f"{words[0].upper()}{words[1:]} of a row less another's, on the same images and seeds "
+                "(intervals over both):"
+            )
             yield ""
             yield _line(["row", "against", "seeds", "difference", "95% interval", "sd over seeds"])
             yield _line(["---"] * 6)
-            yield from lines
+            yield from (_difference(row, other, found, key) for row, other, found in told)
             yield ""
 
 
-def _difference(row: str, other: str, found: dict[str, Any], key: str) -> str:
+def _difference(row: str, other: str, found: Mapping[str, Any], key: str) -> str:
     gap = found[key][-1] if isinstance(found[key], list) else found[key]  # attacks: the last is the strongest
     spread = f"{gap['seed_sd']:.3f}" if "seed_sd" in gap else ""
     interval = f"{gap['low']:+.3f} to {gap['high']:+.3f}"

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from wassermix.attacks import AttackSettings, make_attack, run_attack
+from wassermix.attacks import AttackSettings, run_attack
 from wassermix.audit import AuditSettings, run_audit
 from wassermix.certify import certify_to_files
 from wassermix.core.classifier import Classifier
@@ -22,6 +22,7 @@ from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.engine.build import check_parts
 from wassermix.engine.ensemble import save_ensemble
 from wassermix.engine.settings import Config
+from wassermix.experiments.judgement import bounds_of, check_judgement, judged_split
 from wassermix.experiments.reuse import reuse_training
 from wassermix.experiments.table import CertifyPlan, Table, row_folder
 
@@ -29,6 +30,12 @@ __all__ = ["audit_name", "check_table", "run_folder", "run_table"]
 
 Tell = Callable[[str, float], None]
 """Called as ``tell(what is being done, share of the whole table that is done)``."""
+
+MADE_BY_HAND = {
+    "cifar10-20k.npz": "it holds the first 20,000 training images of CIFAR-10 and its test set; "
+    "docs/paper.md has the lines that make it, under 'Tables, ablations and figures'"
+}
+"""How to make the files of shipped tables that nobody offers for download."""
 
 
 def run_folder(out: Path, row: str, seed: int) -> Path:
@@ -75,20 +82,20 @@ def check_table(table: Table, rows: Sequence[str] | None = None) -> None:
         try:
             key = json.dumps(config.data, sort_keys=True)
             if key not in loaded:
-                loaded[key] = load_dataset(config)
+                loaded[key] = _loaded(config)
             check_parts(config, loaded[key])
-            _check_judgement(table, config, loaded[key])
+            check_judgement(table, config, loaded[key])
         except InputError as error:
             raise InputError(f"row '{row}': {error}") from error
 
 
-def _check_judgement(table: Table, config: Config, data: Dataset) -> None:
-    _split(table, data)
-    if table.certify is not None:
-        table.certify.settings(config.sigma)
-    for settings in table.attack_settings(config):
-        make_attack(settings)
-    table.audit_settings(config)
+def _loaded(config: Config) -> Dataset:
+    """The row's data; of a file that users make themselves the error says how."""
+    try:
+        return load_dataset(config)
+    except InputError as error:
+        how = MADE_BY_HAND.get(Path(str(config.data["name"])).name)
+        raise InputError(str(error) if how is None else f"{error}; {how}") from error
 
 
 def _parts(table: Table, config: Config) -> list[str]:
@@ -122,7 +129,7 @@ def _judge(table: Table, config: Config, folder: Path, told: _Told) -> None:
     data = load_dataset(config)
     model = make_model(config, data)
     RunDir(folder).load_weights(model)
-    split = _split(table, data)
+    split = judged_split(table, data)
     if table.certify is not None:
         with told.whole.part():
             _certify(model.eval(), split, table.certify, config.sigma, folder=folder, told=told)
@@ -156,7 +163,7 @@ def _attack(
         settings,
         output=Output(folder / "attack", resume=True),
         train=data.train,
-        bounds=(0.0, 1.0) if data.kind == "image" else None,
+        bounds=bounds_of(data),
         progress=lambda done, total: told("attacking", done / total),
     )
 
@@ -176,16 +183,6 @@ def _audit(model: Classifier, split: Split, settings: AuditSettings, *, folder: 
         output=Output(folder / "audit", audit_name(settings), resume=True),
         progress=lambda done, total: told("auditing", done / total),
     )
-
-
-def _split(table: Table, data: Dataset) -> Split:
-    if table.split == "test":
-        return data.test
-    if data.holdout is None:
-        raise InputError(
-            "the table is judged on held-out samples, but its data hold none out; set data.holdout"
-        )
-    return data.holdout
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import stats
 
-__all__ = ["Answer", "Estimate", "Expected", "decide", "equivalence", "holm", "recovered"]
+__all__ = ["Answer", "Estimate", "Expected", "decide", "equivalence", "estimate_of", "holm", "recovered"]
 
 Expected = Literal["higher", "lower", "same"]
 Answer = Literal["holds", "does not hold", "cannot be told"]
@@ -81,6 +81,14 @@ def decide(
     if differs:
         return "holds" if (mean > 0) == (expects == "higher") else "does not hold"
     return "does not hold" if same else "cannot be told"
+
+
+def estimate_of(gap: Mapping[str, Any], *, seeds: int, units: int) -> Estimate:
+    """The estimate behind a difference that a record holds; early records keep its interval only."""
+    if "error" in gap:
+        return Estimate(gap["mean"], gap["error"], gap["freedom"])
+    half = (gap["high"] - gap["low"]) / 2
+    return recovered(gap["mean"], half, seeds=seeds, seed_sd=gap.get("seed_sd"), units=units)
 
 
 def recovered(mean: float, half: float, *, seeds: int, seed_sd: float | None, units: int) -> Estimate:

@@ -175,7 +175,7 @@ class Table(_Strict):
 
     def attack_settings(self, config: Config) -> list[AttackSettings]:
         """The attacks on a row's run; the noise is the training's own where the table does not say it."""
-        return [one if one.sigma else replace(one, sigma=config.sigma) for one in self.attacks]
+        return [replace(one, sigma=config.sigma) if one.sigma is None else one for one in self.attacks]
 
     def audit_settings(self, config: Config) -> AuditSettings | None:
         """The audit of a row's run."""

@@ -10,7 +10,9 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from wassermix.experiments.statistics import Answer, Estimate, decide, equivalence, holm, recovered
+from wassermix.certify.crossings import ON_GRID
+from wassermix.certify.rule import rounds_down
+from wassermix.experiments.statistics import Answer, Estimate, decide, equivalence, estimate_of, holm
 from wassermix.experiments.table import ClaimTest, Table
 
 __all__ = ["Claim", "Measured", "Verdict", "judge_study", "judge_table", "load_claims"]
@@ -125,7 +127,7 @@ def _measured(test: ClaimTest, record: Record) -> Measured | None:
     gap = None if found is None else _gap(test, found)
     if found is not None and gap is not None:
         seeds = int(found["seeds"])
-        return Measured(_estimate(gap, seeds, _units(test, record)), seeds)
+        return Measured(estimate_of(gap, seeds=seeds, units=_units(test, record)), seeds)
     return _unpaired(test, record) if test.measure in ("attacked", "clean") else None
 
 
@@ -160,13 +162,6 @@ def _units(test: ClaimTest, record: Record) -> int:
     return int(plan["images"])
 
 
-def _estimate(gap: Record, seeds: int, units: int) -> Estimate:
-    if "error" in gap:
-        return Estimate(gap["mean"], gap["error"], gap["freedom"])
-    half = (gap["high"] - gap["low"]) / 2
-    return recovered(gap["mean"], half, seeds=seeds, seed_sd=gap.get("seed_sd"), units=units)
-
-
 def _unpaired(test: ClaimTest, record: Record) -> Measured | None:
     """From the two rows' own accuracies, where a record of an earlier version has no paired flags."""
     rows = [record["results"].get(name) for name in (test.row, test.control)]
@@ -197,6 +192,12 @@ MEASURES = {
 def _words(test: ClaimTest, table: Table) -> str:
     """``worst t against equal updates: average certified radius higher``."""
     measure = MEASURES.get(test.measure, "")
+    if (
+        test.measure == "radius"
+        and table.certify is not None
+        and rounds_down(table.certify.settings(1.0).mode)
+    ):
+        measure = ON_GRID
     if test.measure == "certified":
         measure = f"accuracy certified at radius {test.at:g}"
     if test.measure == "attacked":
