@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from cli.words import run
+from wassermix.certify.rule import furthest
 from wassermix.core.errors import InputError
 from wassermix.experiments import (
     Table,
@@ -152,6 +153,33 @@ def test_at_paper_scale_the_colour_tables_take_the_whole_data_and_the_long_vae()
     assert full.embed["epochs"] > short.embed["epochs"]
 
 
+@pytest.mark.parametrize("name", PAPER)
+def test_at_paper_scale_no_embedding_is_fitted_for_fewer_epochs_than_at_the_reduced_one(name: str) -> None:
+    short, full = load_table(name), at_paper_scale(load_table(name))
+    for row in short.rows:
+        few, many = (table.config(row, 0).embed or {} for table in (short, full))
+        assert many.get("epochs", 0) >= few.get("epochs", 0), row
+
+
+def test_at_paper_scale_a_long_fit_stays_and_a_short_one_becomes_the_default() -> None:
+    long, short = (
+        at_paper_scale(load_table(name)).config(row, 0).embed or {}
+        for name, row in (("paper-table-1", "erm + reg"), ("paper-table-4", "ours at 0.5"))
+    )
+    assert (long["epochs"], short["epochs"]) == (20, 10)
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_a_test_of_certified_accuracy_asks_for_a_radius_that_the_draws_reach(name: str) -> None:
+    table = load_table(name)
+    for test in (one for one in table.tests if one.measure == "certified"):
+        assert table.certify is not None
+        for row in (test.row, test.control):
+            settings = table.certify.settings(table.config(row, 0).sigma)
+            assert test.at in settings.radii, test
+            assert test.at <= furthest(settings), test
+
+
 def test_data_that_cannot_be_had_are_named_before_anything_is_trained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +192,16 @@ def test_data_that_cannot_be_had_are_named_before_anything_is_trained(
         offline = {**table.common, "data.download": False}
         with pytest.raises(InputError, match=file):
             check_table(table.model_copy(update={"common": offline}))
+
+
+def test_a_file_that_users_make_themselves_is_named_with_how_to_make_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WASSERMIX_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"'cifar10-20k.npz' does not exist.*docs/paper.md has the lines"):
+        check_table(load_table("paper-table-4"))
+    assert "cifar10-20k.npz" in (Path(__file__).parents[2] / "docs" / "paper.md").read_text()
 
 
 def stand_in(folder: Path, *, side: int, classes: int = 3) -> Path:
@@ -196,8 +234,10 @@ def test_a_stand_in_for_imagenet_fits_every_row(tmp_path: Path) -> None:
     check_table(shrunk("paper-table-2", stand_in(tmp_path, side=64), rows))
 
 
-def test_a_stand_in_for_cifar100_goes_through_the_table(tmp_path: Path) -> None:
-    name, side = "paper-table-3", 32
+@pytest.mark.parametrize(("name", "side"), [("paper-table-2", 64), ("paper-table-3", 32)])
+def test_a_stand_in_for_imagenet_and_cifar100_goes_through_the_table(
+    name: str, side: int, tmp_path: Path
+) -> None:
     rows = ["erm with equal updates", "ours"]
     table = shrunk(name, stand_in(tmp_path, side=side), rows)
     run_table(table, tmp_path / "runs")
@@ -250,6 +290,23 @@ def test_figure_three_draws_each_parameter_in_the_order_of_its_values() -> None:
     first = figure.axes[0].lines[0]
     assert list(first.get_xdata()) == [4, 64]
     assert list(first.get_ydata()) == pytest.approx([60.0, 70.0])
+
+
+def test_more_rows_than_colours_are_all_drawn_and_told_apart() -> None:
+    rows = {f"row {number}": {"curve": CURVE} for number in range(8)}
+    figure = table_figure({"figure": "geodesics", "results": rows})
+    assert figure is not None
+    for axes in figure.axes:
+        assert [line.get_label() for line in axes.lines] == list(rows)
+        assert len({(line.get_color(), line.get_linestyle()) for line in axes.lines}) == 8
+
+
+def test_figure_three_draws_no_point_where_the_draws_prove_nothing() -> None:
+    rows = {"b_n 4": {**certified(0.6), "reach": 0.5}, "b_n 64": {**certified(0.7), "reach": 0.3}}
+    figure = table_figure({"figure": "certified", "results": rows})
+    assert figure is not None
+    (line,) = (line for line in figure.axes[0].lines if line.get_label() == "r = 0.5")
+    assert list(np.isnan(line.get_ydata())) == [False, True]
 
 
 def test_a_table_without_a_figure_draws_nothing() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from wassermix.core.errors import InputError
+from wassermix.core.registry import keyword_options
+from wassermix.embed.registry import EMBEDDINGS
 from wassermix.experiments.table import Table
 from wassermix.recipes import load_recipe
 
@@ -19,7 +21,8 @@ def at_paper_scale(table: Table) -> Table:
     """The same rows by the recipes at paper scale, each longer by one factor, certified with n = 100,000.
 
     Rows that took as many updates or passes as one another still do, and one that took twice as many still
-    takes twice as many. ``table.longer`` is the factor; without it, the ratio of the recipes' epochs.
+    takes twice as many. ``table.longer`` is the factor; without it, the ratio of the recipes' epochs. An
+    embedding is fitted for as many epochs as it is by default, or as the table says if these are more.
     """
     if "/reduced/" not in table.recipe:
         raise InputError(f"recipe '{table.recipe}' has one scale only; leave --scale out")
@@ -45,7 +48,18 @@ def _full_row(table: Table, row: str) -> dict[str, Any]:
     if "batch_size" in own and "batch_size" in table.common:  # a row about the size of its batches
         kept["batch_size"] = full_batch = round(full_batch * batch / table.common["batch_size"])
     factor = table.longer or full["epochs"] / short["epochs"]
-    return {**kept, **_scaled(given, factor, batch / full_batch)}
+    return {**kept, **_scaled(given, factor, batch / full_batch), **_fitted(given, full)}
+
+
+def _fitted(given: Mapping[str, Any], full: Mapping[str, Any]) -> dict[str, int]:
+    """How long the embedding is fitted: never shorter than at reduced scale."""
+    if "embed.epochs" not in given:
+        return {}
+    section = full.get("embed") or {}
+    embed = given.get("embed", section)
+    name = embed["name"] if isinstance(embed, Mapping) else embed
+    default = keyword_options(EMBEDDINGS.find(name))["epochs"][1]
+    return {"embed.epochs": max(given["embed.epochs"], section.get("epochs", default))}
 
 
 def _scaled(given: Mapping[str, Any], factor: float, smaller: float) -> dict[str, Any]:
