@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from cli.words import run
@@ -47,3 +50,16 @@ def test_the_demo_ends_with_its_table_its_sentence_and_the_page(
     assert "At equal passes the recommended recipe" in summary
     assert "the page:" in shown.out + shown.err
     assert "Accuracy on new data" in (tmp_path / "d" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("ours", "theirs", "word"), [(3, 1, "more than"), (1, 3, "fewer than")])
+def test_the_interval_turns_with_the_word(ours: int, theirs: int, word: str) -> None:
+    def first(count: int) -> npt.NDArray[np.bool_]:
+        return np.arange(10) < count
+
+    told = demo._against(first(ours), first(theirs))
+    found = re.fullmatch(r"20\.0 points \(([+-][\d.]+) to ([+-][\d.]+)\) (.*)", told)
+    assert found is not None, told
+    low, high = float(found[1]), float(found[2])
+    assert low < 20 < high
+    assert found[3] == word

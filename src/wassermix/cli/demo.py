@@ -158,5 +158,10 @@ def _sentence(folders: list[Path]) -> str:
 
 def _against(ours: npt.NDArray[np.bool_], theirs: npt.NDArray[np.bool_]) -> str:
     test = compare_paired(ours, theirs)
-    word = "more than" if test.difference >= 0 else "fewer than"
-    return f"{abs(100 * test.difference):.1f} points ({100 * test.low:+.1f} to {100 * test.high:+.1f}) {word}"
+    if test.difference >= 0:
+        return _points(test.difference, test.low, test.high, "more than")
+    return _points(-test.difference, -test.high, -test.low, "fewer than")
+
+
+def _points(difference: float, low: float, high: float, word: str) -> str:
+    return f"{100 * difference:.1f} points ({100 * low:+.1f} to {100 * high:+.1f}) {word}"
