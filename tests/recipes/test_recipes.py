@@ -64,6 +64,17 @@ def test_a_reduced_preset_takes_at_most_eight_passes(name: str) -> None:
     assert recipe_passes(name) <= 8
 
 
+@pytest.mark.parametrize(("sigma", "weight"), [("0.25", 0.5), ("0.5", 1.0), ("1.0", 2.0)])
+def test_catrs_is_taught_by_the_average_that_its_preset_keeps(sigma: str, weight: float) -> None:
+    literature, reduced = (load_recipe(f"mnist/{scale}catrs-{sigma}") for scale in ("", "reduced/"))
+    settings = {"eps": 1.0, "weight": weight, "teacher": "average", "sigma": float(sigma), "name": "catrs"}
+    assert literature["method"] == {**settings, "noises": 4, "steps": 4, "draws": 8}
+    assert reduced["method"] == {**settings, "noises": 2, "steps": 1, "draws": 4}
+    assert literature["average"] == reduced["average"] == 0.999
+    assert recipe_passes(f"mnist/catrs-{sigma}") == pytest.approx(4 * (4 + 2) + 8 / 3, abs=0.01)
+    assert recipe_passes(f"mnist/reduced/catrs-{sigma}") == pytest.approx(2 * (1 + 2) + 4 / 3, abs=0.01)
+
+
 def test_a_preset_has_the_settings_of_the_literature() -> None:
     method = load_recipe("mnist/smoothmix-0.5")["method"]
     assert method == {
