@@ -26,8 +26,8 @@ from wassermix.experiments import (
     study_names,
     table_names,
 )
-from wassermix.experiments.earlier import changed_rows
 from wassermix.experiments.crossings import table_crossings
+from wassermix.experiments.earlier import changed_rows
 from wassermix.experiments.page import attack_head, measure_words
 
 __all__ = ["list_tables", "run_reproduce"]
@@ -127,11 +127,11 @@ def _shown(record: dict[str, Any]) -> Shown:
         cells = [str(len(row["seeds"])), f"{row['updates']:.0f}", f"{row['minutes']:.1f}"]
         cells += [judged[name].get(head, "") for head in measures]
         shown.add_row(escape(name), *cells, *([_gap(against.get(name))] if against else []))
+    said = "\n".join([*_band(rows), *(f"{sentence}." for sentence in table_crossings(record))])
+    shown.caption = Text(said) if said else None  # names are no markup
     return shown
 
 
-    said = "\n".join([*_band(rows), *(f"{sentence}." for sentence in table_crossings(record))])
-    shown.caption = Text(said) if said else None  # names are no markup
 def _judged(row: dict[str, Any]) -> dict[str, str]:
     """What a row was judged by: its certificates, the accuracy without and under attacks."""
     found = {"average radius": f"{row['acr']:.3f}"} if "acr" in row else {}
@@ -144,9 +144,6 @@ def _judged(row: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def _some_radii(row: dict[str, Any]) -> dict[str, str]:
-    """Accuracy at radius 0 and the largest that is reached; without an average radius at a middle one too."""
-    reached = [cell for cell in row.get("certified", []) if cell["radius"] <= row.get("reach", math.inf)]
 SHOWN_LEVELS = (0.5, 0.99)
 """Of the distribution of p_A a terminal shows these: which images are right at all, and which surely so."""
 
@@ -168,14 +165,14 @@ def _band(rows: dict[str, Any]) -> list[str]:
     ]
 
 
+def _some_radii(row: dict[str, Any]) -> dict[str, str]:
+    """Accuracy at radius 0 and the largest that is reached; without an average radius at a middle one too."""
+    reached = [cell for cell in row.get("certified", []) if cell["radius"] <= row.get("reach", math.inf)]
     parts = 1 if "acr" in row else 2
     some = reached[:: max(1, (len(reached) - 1) // parts)]
     return {f"r = {cell['radius']:g}": f"{cell['accuracy']:.1%}" for cell in some}
 
 
-def _gap(comparison: dict[str, Any] | None) -> str:
-    if comparison is None:
-        return ""
 def _against(record: dict[str, Any]) -> str:
     """The head of the differences: what they are of, and to which row."""
     name, found = next(iter(record["against_control"].items()))
@@ -192,6 +189,9 @@ def _told(comparison: dict[str, Any]) -> str:
     )
 
 
+def _gap(comparison: dict[str, Any] | None) -> str:
+    if comparison is None:
+        return ""
     found = comparison[_told(comparison)]
     gap = found[-1] if isinstance(found, list) else found  # attacks: the last is the strongest
     return f"{gap['mean']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})"
