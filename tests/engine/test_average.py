@@ -91,13 +91,6 @@ def test_a_training_stopped_and_resumed_ends_with_the_same_average(tmp_path: Pat
         assert all(straight[key].equal(stopped[key]) for key in straight)
 
 
-def test_a_teacher_may_be_another_run(tmp_path: Path) -> None:
-    train(_config(), tmp_path / "teacher")
-    learn = {"method": "catrs", "method__teacher": str(tmp_path / "teacher"), "method__draws": 3}
-    state = train(_config(**learn), tmp_path / "run")
-    assert state.passes == pytest.approx(state.images * (4 * 6 + 1))
-
-
 def test_a_teacher_that_is_the_average_needs_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"average=0\.999"):
         train(_config(method="catrs", method__teacher="average"), tmp_path / "run")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wassermix.augment import CutMix, ManifoldMixup, Mixup, PuzzleMix
+from wassermix.augment import CutMix, Jitter, ManifoldMixup, Mixup, PuzzleMix
 from wassermix.geodesic import GeodesicSmoothness
-from wassermix.methods import METHODS, AugMix, Gaussian, PGDTraining, compatible
+from wassermix.methods import CATRS, METHODS, AugMix, Gaussian, PGDTraining, compatible
 
 IMAGE = (3, 32, 32)
 
@@ -37,3 +37,9 @@ def test_a_ball_that_holds_every_image_is_refused_for_images_only() -> None:
     assert "8/255" in str(compatible(wide, shape=IMAGE))
     assert compatible(wide, shape=(20,)) is None
     assert compatible(PGDTraining(norm="l2", eps=2.0), shape=IMAGE) is None
+
+
+def test_a_teacher_that_votes_beforehand_needs_the_samples_as_they_are() -> None:
+    assert "teacher 'a-run' votes" in str(compatible(CATRS(teacher="a-run"), Mixup()))
+    assert compatible(CATRS(teacher="a-run"), Jitter()) is None
+    assert compatible(CATRS(teacher="average"), Mixup()) is None

@@ -13,7 +13,7 @@ from wassermix.core.errors import InputError
 from wassermix.engine import train
 from wassermix.engine.settings import build_config
 from wassermix.methods import Batch, Consistency, Gaussian, Phases, SmoothAdv
-from wassermix.methods.protocol import passes_at
+from wassermix.methods.protocol import Counting, counting_of, passes_at
 
 SECTIONS: list[dict[str, Any]] = [
     {"name": "gaussian"},
@@ -74,3 +74,16 @@ def test_a_budget_of_passes_is_shared_out_as_the_phases_say(tmp_path: Path) -> N
 def test_phases_that_make_no_sense_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         Phases(**options)
+
+
+def test_the_teacher_of_a_phase_votes_under_the_noise_of_its_section() -> None:
+    late = {"name": "catrs", "teacher": "a-run", "draws": 30, "sigma": 0.2}
+    phases = Phases(sigma=0.3, sections=[{"name": "gaussian"}, late])
+    assert counting_of(phases) == Counting(0.2, 30)
+    assert counting_of(Phases()) is None
+
+
+def test_a_teacher_that_would_vote_in_two_ways_is_refused() -> None:
+    sections = [{"name": "catrs", "teacher": "a-run", "draws": draws} for draws in (30, 60)]
+    with pytest.raises(InputError, match="same sigma and draws"):
+        counting_of(Phases(sections=sections))

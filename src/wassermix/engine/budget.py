@@ -17,9 +17,11 @@ class Budget:
     unit: str
     amount: float
 
-    def share(self, *, updates: int, passes: float) -> float:
-        """The share of the budget that is spent, 0 to 1."""
-        return min((updates if self.unit == "updates" else passes) / self.amount, 1.0)
+    def share(self, *, updates: int, passes: float, beforehand: float = 0.0) -> float:
+        """The share of the training that is done, 0 to 1: of what is left after the passes ``beforehand``."""
+        if self.unit == "updates":
+            return min(updates / self.amount, 1.0)
+        return min((passes - beforehand) / (self.amount - beforehand), 1.0)
 
 
 def make_budget(config: Config, samples_per_epoch: int, world: int = 1) -> Budget:

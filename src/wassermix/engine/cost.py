@@ -13,6 +13,7 @@ from wassermix.engine.build import build_parts
 from wassermix.engine.loop import TrainState, stored_samples, train
 from wassermix.engine.objective import conditions_of
 from wassermix.engine.settings import Config
+from wassermix.engine.teacher import find_teacher, passes_beforehand
 
 __all__ = ["TrainingCost", "estimate_training"]
 
@@ -29,11 +30,12 @@ class TrainingCost(Cost):
 
 
 def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
-    """Train for about ``seconds`` without the stored augmented set, and estimate the whole.
+    """Train for about ``seconds`` without the stored augmented set and a teacher's votes; estimate the whole.
 
     What cannot be combined, read or built is refused here as it would be by the training itself.
     """
     parts = build_parts(config)
+    find_teacher(config, parts)
     extra, stored = stored_samples(parts), None if parts.augment is None else parts.augment.keeps_set
     samples = len(parts.data.train) + extra
     budget = make_budget(config, samples)
@@ -51,17 +53,18 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
         searched = sum(prices) / sets * extra / stored.refresh
     an_image = short.passes / short.images + searched / samples
     an_update = an_image * short.images / short.updates
+    before = passes_beforehand(parts)
     if budget.unit == "passes":
-        updates, passes = math.ceil(budget.amount / an_update), round(budget.amount)
+        updates, passes = math.ceil((budget.amount - before) / an_update), round(budget.amount)
     else:
-        updates, passes = round(budget.amount), round(budget.amount * an_update)
+        updates, passes = round(budget.amount), round(budget.amount * an_update + before)
     return TrainingCost(updates=updates, passes=passes, passes_per_second=_pace(short))
 
 
 def _trained(config: Config, updates: int) -> TrainState:
     short = config.model_copy(update={"updates": updates, "budget": None, "tensorboard": False})
     with tempfile.TemporaryDirectory() as folder:
-        return train(short, Path(folder))
+        return train(short, Path(folder), measuring=True)
 
 
 def _pace(state: TrainState) -> float:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from wassermix.augment.protocol import Augmentation, StoredSet
+from wassermix.core import labels
 from wassermix.core.processes import together
 from wassermix.core.streams import stream, stream_seed
 from wassermix.data import Split, batches
@@ -29,12 +30,12 @@ from wassermix.engine.rundir import RunDir
 from wassermix.engine.schedule import lr_factor
 from wassermix.engine.settings import Config, config_hash
 from wassermix.engine.source import UnionSplit
-from wassermix.engine.teacher import find_teacher
+from wassermix.engine.teacher import find_teacher, passes_beforehand
 from wassermix.engine.transform import transform_batch
 from wassermix.engine.watch import noisy_accuracy, require_finite_loss, require_finite_weights, watched
 from wassermix.methods import Batch
-from wassermix.methods.protocol import passes_at, teacher_of
-from wassermix.methods.teacher import AVERAGE
+from wassermix.methods.protocol import counting_of, passes_at, teacher_of
+from wassermix.methods.teacher import AVERAGE, count_votes, votes_on
 from wassermix.transport import warm_up
 
 __all__ = ["TrainState", "stored_samples", "train"]
@@ -48,13 +49,14 @@ FUSED = ("cpu", "cuda")
 
 @dataclass
 class TrainState:
-    """How far a training is."""
+    """How far a training is; of its ``passes`` those ``beforehand`` came before the first step."""
 
     epoch: int = 0
     updates: int = 0
     images: int = 0
     passes: float = 0.0
     seconds: float = 0.0
+    beforehand: float = 0.0
 
 
 def train(
@@ -63,6 +65,7 @@ def train(
     *,
     resume: bool = False,
     overwrite: bool = False,
+    measuring: bool = False,
     progress: Progress | None = None,
     downloading: Callable[[int, int], None] | None = None,
     fitting: Callable[[int, int], None] | None = None,
@@ -72,6 +75,7 @@ def train(
     Killed at any moment and called again with ``resume=True``, it ends with the weights of an undisturbed
     run: every random stream is seeded by (seed, purpose, epoch, rank), and a checkpoint closes each epoch.
     A loss or weights that are no longer finite end it with an ArithmeticError, and the last checkpoint stays.
+    ``measuring`` is for a look at the pace of a step: the labels stand in for a teacher's votes.
     """
     run = RunDir(out)
     with ExitStack() as held:
@@ -86,7 +90,10 @@ def train(
         )
         teacher = find_teacher(config, parts)
         together(lambda: _begin(run, config, parts, overwrite=overwrite))
-        return _Training(config, run, parts, teacher=teacher, progress=progress).run_to_the_end()
+        training = _Training(config, run, parts, teacher=teacher, progress=progress)
+        if measuring:
+            training.votes = labels.soft(parts.data.train.y, parts.data.num_classes)
+        return training.run_to_the_end()
 
 
 def _begin(run: RunDir, config: Config, parts: Parts, *, overwrite: bool) -> None:
@@ -121,6 +128,7 @@ class _Training:
         self.average = WeightAverage(parts.model, config.average) if config.average else None
         by_average = self.average is not None and teacher_of(parts.method) == AVERAGE
         self.teacher = self._judged if by_average else teacher
+        self.votes: Tensor | None = None
         self.state = self._restored()
         self.objective = _objective(parts)
         self.step = distributed.wrapped(self.objective)
@@ -130,6 +138,7 @@ class _Training:
 
     def run_to_the_end(self) -> TrainState:
         """Epoch by epoch until the budget is spent."""
+        self._let_teacher_vote()
         while self._share() < 1:
             started, images = time.perf_counter(), self.state.images
             terms = self._epoch(self._epoch_source())
@@ -138,6 +147,22 @@ class _Training:
             self.state.seconds += seconds
             self._close_epoch(terms, images=self.state.images - images, seconds=seconds)
         return self.state
+
+    def _let_teacher_vote(self) -> None:
+        """Count a teacher's votes once; a resumed training finds them, and their passes, in its state."""
+        counting, train = counting_of(self.parts.method), self.parts.data.train
+        if counting is None or self.teacher is None or self.votes is not None:
+            return
+        started = time.perf_counter()
+        noise = stream(self.config.seed, "teacher", device=self.device)
+        self.votes = count_votes(self.teacher, train, counting, generator=noise, counted=self._tell_votes)
+        self.state.seconds += time.perf_counter() - started
+        self.state.beforehand = passes_beforehand(self.parts)
+        self.state.passes += self.state.beforehand
+
+    def _tell_votes(self, done: int) -> None:
+        if self.progress is not None:
+            self.progress(self._share(), f"the teacher votes: {done} of {len(self.parts.data.train)} samples")
 
     def _epoch(self, source: Split) -> dict[str, float]:
         """One pass over ``source``; the mean of each term of the loss."""
@@ -169,8 +194,10 @@ class _Training:
             x, y = x.to(self.device), y.to(self.device)
             if x.dim() == 4:
                 x = transform_batch(x, config.transform, noise).contiguous(memory_format=torch.channels_last)
-            for part_x, part_y in zip(x.chunk(config.updates_per_batch), y.chunk(config.updates_per_batch)):
-                yield Batch(x=part_x, y=part_y, progress=self._share(), generator=noise, teacher=self.teacher)
+            parts = (each.chunk(config.updates_per_batch) for each in (x, y, indices))
+            for part_x, part_y, seen in zip(*parts):
+                votes = votes_on(self.votes, seen, self.device)
+                yield Batch(part_x, part_y, self._share(), noise, teacher=self.teacher, votes=votes)
 
     def _update(self, batch: Batch) -> dict[str, float]:
         """One step of the optimiser; the terms of the loss it stepped on."""
@@ -195,7 +222,8 @@ class _Training:
         return {name: float(value.detach()) for name, value in terms.items()}
 
     def _share(self) -> float:
-        return self.budget.share(updates=self.state.updates, passes=self.state.passes)
+        state = self.state
+        return self.budget.share(updates=state.updates, passes=state.passes, beforehand=state.beforehand)
 
     def _budget(self) -> Budget:
         samples = len(self.parts.data.train) + stored_samples(self.parts)
@@ -264,6 +292,7 @@ class _Training:
                 "model": self.parts.model.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "config": config_hash(self.config),
+                "votes": self.votes,
                 **more,
             }
         )
@@ -303,6 +332,7 @@ class _Training:
         self.optimizer.load_state_dict(state["optimizer"])
         if self.average is not None:
             self.average.model.load_state_dict(state["average"])
+        self.votes = state.get("votes")
         return TrainState(**state["progress"])
 
     def _sinks(self) -> list[MetricsFile | TensorBoard]:

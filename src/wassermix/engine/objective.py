@@ -17,6 +17,7 @@ from wassermix.embed import Embedding
 from wassermix.geodesic.protocol import Regularizer
 from wassermix.methods import Batch, Method
 from wassermix.methods.protocol import perturbation
+from wassermix.methods.teacher import with_unvoted
 
 __all__ = ["Extras", "Objective", "conditions_of"]
 
@@ -81,10 +82,11 @@ class Objective(nn.Module):
             return batch
         under = conditions_of(self.method, batch.progress, batch.generator)
         x, y = augment.mix(batch.x, batch.y, model=self.model, generator=batch.generator, conditions=under)
+        votes = with_unvoted(batch.votes, len(x)) if augment.adds else None
         if augment.adds:
             x = torch.cat([batch.x, x])
             y = torch.cat([labels.soft(batch.y, self.num_classes), y])
-        return replace(batch, x=x, y=y)
+        return replace(batch, x=x, y=y, votes=votes)
 
     def _hidden_mixing(self, batch: Batch) -> AbstractContextManager[Tensor | None]:
         """Mixing inside the network (manifold mixup) happens while the method runs its forwards."""

@@ -8,13 +8,14 @@ from torch import nn
 
 from wassermix.core.errors import InputError
 from wassermix.data import Dataset
+from wassermix.engine.budget import make_budget
 from wassermix.engine.build import Parts, make_model
 from wassermix.engine.rundir import RunDir
 from wassermix.engine.settings import Config, imported_code
-from wassermix.methods.protocol import teacher_of
+from wassermix.methods.protocol import counting_of, teacher_of
 from wassermix.methods.teacher import AVERAGE, OWN
 
-__all__ = ["find_teacher"]
+__all__ = ["find_teacher", "passes_beforehand"]
 
 
 def find_teacher(config: Config, parts: Parts) -> nn.Module | None:
@@ -25,7 +26,27 @@ def find_teacher(config: Config, parts: Parts) -> nn.Module | None:
     name = teacher_of(parts.method)
     if name == AVERAGE and not config.average:
         raise InputError("the method's teacher is the weights' average; keep one, as in average=0.999")
+    _require_affordable(config, parts)
     return None if name in (OWN, AVERAGE) else _trained(Path(name), config, parts.data)
+
+
+def passes_beforehand(parts: Parts) -> float:
+    """What a teacher's votes on all training samples cost before the first step: a forward is a third."""
+    counting = counting_of(parts.method)
+    return 0.0 if counting is None else counting.passes * len(parts.data.train)
+
+
+def _require_affordable(config: Config, parts: Parts) -> None:
+    """Refuse a budget that a teacher's votes would use up before the first step."""
+    budget, votes = make_budget(config, len(parts.data.train)), passes_beforehand(parts)
+    if budget.unit == "passes" and votes >= budget.amount:
+        samples = len(parts.data.train)
+        raise InputError(
+            f"the votes of the method's teacher on {samples:,} training samples cost {votes:,.0f} passes, "
+            f"a third of one for each of method.draws, but the budget is passes:{budget.amount:.0f}; "
+            "lower method.draws, raise the budget, or let the weights' average teach: "
+            "method.teacher=average average=0.999"
+        )
 
 
 def _trained(path: Path, config: Config, data: Dataset) -> nn.Module:

@@ -22,6 +22,8 @@ class Batch:
         progress: the share of training that is done, in ``[0, 1]``; ramps and warm-ups read it.
         generator: where this step's noise comes from; None is torch's own generator.
         teacher: another network to learn from, in eval mode; None where the method asks for none.
+        votes: the share of a teacher's votes for each class ``(n, k)``, counted before training; a row of NaN
+            for a sample on which it has not voted, and None where it has voted on none.
     """
 
     x: Tensor
@@ -29,6 +31,7 @@ class Batch:
     progress: float = 1.0
     generator: torch.Generator | None = None
     teacher: Classifier | None = None
+    votes: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.x)

@@ -15,26 +15,35 @@ from wassermix.core.errors import InputError
 from wassermix.methods.batch import Batch
 from wassermix.methods.noise import copies, forward_copies, noises
 from wassermix.methods.options import require_range
+from wassermix.methods.protocol import Counting
 from wassermix.methods.search import searching
-from wassermix.methods.teacher import OWN, smoothed_prediction
+from wassermix.methods.teacher import AVERAGE, OWN, smoothed_prediction
 
 __all__ = ["CATRS", "like_noise"]
+
+VOTES, FRESH = 256, 16
+"""Default draws of a teacher: before training for each sample, and at each step."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CATRS:
     """Confidence-aware training: few noises of hard samples, the worst noise of easy ones.
 
-    1. A teacher's smoothed prediction p and share of votes v at each sample, from ``draws`` noises.
+    1. A teacher's smoothed prediction p and share of votes v at each sample.
     2. ``K ~ Binomial(m, v_y)``, at least 1; of the m losses ``CE(f(x + d_i), y)`` the K smallest count:
        ``low = (their sum) / m``.
     3. Where ``K = m``, each noise climbs ``KL(p | f(x + d))`` by T steps of ``2 * eps / T`` within eps of its
        start and gets its old mean and variance back: ``high = max_i KL(p | f(x + d'_i))``.
     4. ``mean(low + weight * 1[K = m] high)``; no gradient through p.
 
-    The reference's teacher is a Gaussian network with 10,000 noises for each training image. Here it is, with
-    fresh noises at each step, the network itself (``own``: the step's own m noises), the moving average of
-    its weights (``average``), or the network of a run (its folder).
+    The reference's teacher is a Gaussian network with 10,000 noises for each training image. Here it is
+
+    - the network of a run (its folder): it votes once on every training sample under ``draws`` noises, before
+      the first step, and p = v are its votes, whatever crop of the sample is seen later. It does not vote on
+      samples that an augmenter puts beside the batch: there p = v = y, the sample's own label;
+    - the moving average of the weights (``average``): mean softmax and votes from ``draws`` fresh noises at
+      each step;
+    - the network itself (``own``): the same from the step's own m noises.
 
     Args:
         sigma: the noise.
@@ -43,7 +52,7 @@ class CATRS:
         steps: T.
         weight: the factor of the worst noise.
         teacher: ``own``, ``average``, or the folder of a run.
-        draws: noises of a teacher other than ``own``.
+        draws: noises of a teacher other than ``own``; none is 256 for a run's folder, 16 for ``average``.
     """
 
     sigma: float = 0.5
@@ -52,18 +61,36 @@ class CATRS:
     steps: int = 4
     weight: float = 1.0
     teacher: str = OWN
-    draws: int = 16
+    draws: int | None = None
 
     reference: ClassVar[str] = "Jeong, Kim, Shin 2023"
 
     def __post_init__(self) -> None:
         require_range(self, 0, sigma=self.sigma, eps=self.eps, weight=self.weight)
-        require_range(self, 1, noises=self.noises, steps=self.steps, draws=self.draws)
+        require_range(self, 1, noises=self.noises, steps=self.steps, draws=self._given_draws)
+
+    @property
+    def asked(self) -> int:
+        """Noises under which the teacher sees a sample: m of the network itself, else ``draws``."""
+        return self.noises if self.teacher == OWN else self._given_draws
+
+    @property
+    def _given_draws(self) -> int:
+        if self.draws is not None:
+            return self.draws
+        return FRESH if self.teacher == AVERAGE else VOTES
+
+    @property
+    def counting(self) -> Counting | None:
+        """The votes of a run's network, counted before training; None for a teacher that changes."""
+        if self.teacher in (OWN, AVERAGE):
+            return None
+        return Counting(self.sigma, self.asked)
 
     @property
     def passes(self) -> float:
-        """m (T + 2), and a third of a pass for each noise of the teacher."""
-        return self.noises * (self.steps + 2) + (self.noises if self.teacher == OWN else self.draws) / 3
+        """m (T + 2), and a third of a pass for each noise of a teacher that is asked at each step."""
+        return self.noises * (self.steps + 2) + (self.asked / 3 if self.counting is None else 0)
 
     def loss(self, model: Classifier, batch: Batch) -> dict[str, Tensor]:
         """The terms ``low`` and ``high``."""
@@ -80,14 +107,27 @@ class CATRS:
         }
 
     def taught(self, model: Classifier, batch: Batch, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """The teacher's mean prediction and votes: ``(n, k), (n, k)``."""
+        """The teacher's prediction p and votes v: ``(n, k), (n, k)``."""
         if self.teacher == OWN:
             with searching(model):
                 return smoothed_prediction(model, batch.x + noise)
+        if self.counting is not None:
+            return self._looked_up(batch)
         if batch.teacher is None:
             raise InputError(f"CATRS: teacher is '{self.teacher}', but the batch brings no teacher")
-        fresh = noises(batch.x, self.sigma, count=self.draws, generator=batch.generator)
+        fresh = noises(batch.x, self.sigma, count=self.asked, generator=batch.generator)
         return smoothed_prediction(batch.teacher, batch.x + fresh)
+
+    def _looked_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The votes that the batch brings, as p and as v; a label in place of those that are missing."""
+        if batch.votes is None:
+            raise InputError(
+                f"CATRS: teacher is '{self.teacher}', but the batch brings no votes of it; in a loop of your "
+                "own give Batch(votes=...) from wassermix.methods.teacher.count_votes, or use teacher=own"
+            )
+        votes = batch.votes.to(batch.x.dtype)
+        votes = torch.where(votes.isnan(), labels.soft(batch.y, votes.shape[1]).to(votes.dtype), votes)
+        return votes, votes
 
     def accepted(self, votes: Tensor, batch: Batch) -> Tensor:
         """K for each sample: ``(n, k) -> (n,)``; of a soft label v_y is the votes weighted by it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wassermix.augment.protocol import Augmentation
 from wassermix.core.registry import has_trait
 from wassermix.geodesic.protocol import Regularizer
-from wassermix.methods.protocol import InBall, Method
+from wassermix.methods.protocol import InBall, Method, counting_of, teacher_of
 
 __all__ = ["compatible"]
 
@@ -35,6 +35,12 @@ def compatible(
         return (
             f"{names[1]} mixes inside the network, in one forward of one copy of each sample, but {names[0]} "
             "runs several copies; use erm or gaussian with it, or mixup with this method"
+        )
+    if augment is not None and counting_of(method) is not None and not Augmentation(augment).adds:
+        return (
+            f"{names[1]} mixes every sample, but {names[0]}'s teacher '{teacher_of(method)}' votes on the "
+            "samples as they are; let the weights' average teach (method.teacher=average average=0.999), or "
+            "use an augmenter that adds samples, such as geodesic"
         )
     if shape is None:
         return None

@@ -15,7 +15,7 @@ from wassermix.core.errors import InputError
 from wassermix.core.registry import call_with, has_trait
 from wassermix.methods.batch import Batch
 from wassermix.methods.options import require_range
-from wassermix.methods.protocol import OWN_TEACHER, Method, teacher_of
+from wassermix.methods.protocol import OWN_TEACHER, Counting, Method, counting_of, teacher_of
 from wassermix.methods.registry import METHODS
 
 __all__ = ["Phases"]
@@ -84,6 +84,17 @@ class Phases:
         if len(names) > 1:
             raise InputError(f"Phases: the sections name several teachers, {sorted(names)}; expected one")
         return names.pop() if names else OWN_TEACHER
+
+    @property
+    def counting(self) -> Counting | None:
+        """How the teacher of the phase that has one votes before training."""
+        found = {counting for method in self.methods if (counting := counting_of(method)) is not None}
+        if len(found) > 1:
+            raise InputError(
+                f"Phases: the teacher would vote in {len(found)} ways; expected one: "
+                "give the sections that name it the same sigma and draws"
+            )
+        return found.pop() if found else None
 
     def at(self, progress: float, /) -> tuple[Method, float]:
         """The method of the phase that ``progress`` falls into, and the share of it that is done."""

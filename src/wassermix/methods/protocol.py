@@ -12,7 +12,8 @@ from torch import Tensor
 from wassermix.core.classifier import Classifier
 from wassermix.methods.batch import Batch
 
-__all__ = ["Method", "Perturbation", "current", "passes_at", "perturbation", "teacher_of"]
+__all__ = ["Counting", "Method", "Perturbation", "counting_of", "current", "passes_at", "perturbation"]
+__all__ += ["teacher_of"]
 
 OWN_TEACHER = "own"
 """A method that learns from no other network."""
@@ -31,7 +32,8 @@ class Method(Protocol):
     - ``needs_images = True``: refused beforehand on samples that are no images;
     - ``perturb(model, batch)``: see :class:`Adversarial`;
     - ``at(progress)``: see :class:`Changing`;
-    - ``teacher``: see :class:`Taught`.
+    - ``teacher``: see :class:`Taught`;
+    - ``counting``: see :class:`TaughtBeforehand`.
     """
 
     @property
@@ -97,6 +99,31 @@ class Taught(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Counting:
+    """How a teacher votes on every training sample, once, before the first step."""
+
+    sigma: float
+    """The noise under which it votes."""
+    draws: int
+    """Votes for each sample."""
+
+    @property
+    def passes(self) -> float:
+        """For each training sample: a forward, a third of a pass, for each vote."""
+        return self.draws / 3
+
+
+@runtime_checkable
+class TaughtBeforehand(Protocol):
+    """A taught method whose teacher votes before training; each batch then brings the votes."""
+
+    @property
+    def counting(self) -> Counting | None:
+        """How it votes; None where each step asks the teacher itself."""
+        ...
+
+
 @runtime_checkable
 class InBall(Protocol):
     """A method that moves inputs inside a ball."""
@@ -151,3 +178,8 @@ def perturbation(
 def teacher_of(method: Method) -> str:
     """The name of the network that a method learns from."""
     return method.teacher if isinstance(method, Taught) else OWN_TEACHER
+
+
+def counting_of(method: Method) -> Counting | None:
+    """How a method's teacher votes before training; None where it does not."""
+    return method.counting if isinstance(method, TaughtBeforehand) else None
