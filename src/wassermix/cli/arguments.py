@@ -64,7 +64,8 @@ Images = Annotated[str, typer.Option(help="how many test samples, evenly spaced,
 Name = Annotated[str | None, typer.Option(help="name of the output; by default made from the settings")]
 ShardOf = Annotated[str | None, typer.Option(metavar="I/N", help="part I of N only; `merge` joins them")]
 Minutes = Annotated[
-    float | None, typer.Option(help="train the recommended recipe on the data named, for about this long")
+    float | None,
+    typer.Option(help="for about this long: the recommended recipe on the data named, or the recipe named"),
 ]
 Deployment = Annotated[bool, typer.Option("--deployment", help="do not use the labels to pick the class")]
 Consensus = Annotated[int, typer.Option(help="several runs: ask the others only where the first N disagree")]

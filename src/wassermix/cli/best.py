@@ -1,73 +1,87 @@
-"""``wassermix train DATA --minutes M``: the recommended recipe on any data, made to fit the time."""
+"""What ``wassermix train DATA --minutes M`` says before it trains: the pace here, and what to expect."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from wassermix.cli.console import counted, say
-from wassermix.core.errors import InputError
-from wassermix.data import Dataset, load_data
-from wassermix.engine import estimate_training
-from wassermix.engine.settings import Config, build_config
+from wassermix.cli.console import say
+from wassermix.core.processes import rank, world_size
+from wassermix.engine.plan import BEST, Plan
+from wassermix.engine.settings import Config, build_config, config_hash
 from wassermix.recipes import load_recipe
 
-__all__ = ["best_config", "best_recipe", "expectation", "fit_to_minutes"]
+__all__ = ["expectation", "say_plan"]
 
-MEASURED = 5.0
-"""Seconds of training that measure the machine."""
-SMALLEST = 16
-"""Sides from which on LeNet takes an image."""
+NEAR = 3.0
+"""A measured training says something of one that is at most so many times shorter or longer."""
 
 
-def best_config(data: str, overrides: Mapping[str, Any], *, minutes: float, sigma: float | None) -> Config:
-    """The recommended recipe for ``data``, as long as ``minutes`` allow here; says what it measured."""
-    with counted("downloading") as downloading:
-        dataset = load_data(data, progress=downloading)
-    named = {} if sigma is None else {"sigma": sigma}
-    config = build_config(best_recipe(dataset), {"data": data, **named, **overrides})
-    return fit_to_minutes(config, minutes, samples=len(dataset.train))
-
-
-def best_recipe(dataset: Dataset) -> dict[str, Any]:
-    """The recipe ``best`` with the architecture that suits the samples' shape."""
-    recipe = load_recipe("best")
-    if len(dataset.shape) != 3 or min(dataset.shape[1:]) < SMALLEST:
-        return {**recipe, "model": {"name": "mlp"}}
-    if dataset.shape[0] == 1:
-        return recipe
-    return {**recipe, "model": {"name": "resnet20"}, "transform": {"crop": 4, "flip": True}}
-
-
-def fit_to_minutes(config: Config, minutes: float, *, samples: int) -> Config:
-    """The config with a budget of passes that takes about ``minutes`` here, measured for some seconds."""
-    if minutes <= 0:
-        raise InputError(f"--minutes is {minutes:g}; expected a positive number")
-    cost = estimate_training(config, seconds=MEASURED)
-    passes = max(1, round(60 * minutes * cost.passes_per_second))
-    each = cost.passes / cost.updates / config.batch_size
+def say_plan(plan: Plan, minutes: float) -> None:
+    """Say how long the training will be and why, and what was measured of trainings like it."""
+    if rank() != 0:
+        return
+    if plan.cost is None:
+        say(f"the run that is there keeps its budget of {_passes(plan.config):,} passes")
+        return
+    here = "this machine" if world_size() == 1 else f"{world_size()} processes here"
     say(
-        f"this machine: {cost.passes_per_second:,.0f} forward+backward passes per second; "
-        f"{minutes:g} minutes are {passes:,} of them, "
-        f"{passes / each / samples:.1f} epochs of {samples:,} samples"
+        f"{here}: {plan.cost.passes_per_second:,.0f} forward+backward passes per second; {minutes:g} minutes "
+        f"are {plan.cost.passes:,} of them, {plan.cost.epochs:.1f} epochs"
     )
-    if (told := expectation(passes)) is not None:
-        say(told)
-    return config.model_copy(update={"budget": f"passes:{passes}", "updates": None, "epochs": None})
+    say(expectation(plan.config))
 
 
-def expectation(passes: int) -> str | None:
-    """What a training of about this length reached where it was measured; None where nothing was."""
-    file = files("wassermix.recipes").joinpath("measured.json")
-    record = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"rows": []}
-    if not record["rows"]:
-        return None
-    near = min(record["rows"], key=lambda row: abs(math.log(row["passes"] / passes)))
+def expectation(config: Config) -> str:
+    """What such a training reached where one was measured, and how that was; else that nothing was."""
+    record = _measured()
+    rows = [row for row in record["rows"] if _ratio(row["passes"], _passes(config)) <= NEAR]
+    if not rows or not _is_measured(config, record):
+        return _nothing(record)
+    near = min(rows, key=lambda row: _ratio(row["passes"], _passes(config)))
     shares = [f"{cell['accuracy']:.0%} at {cell['radius']:g}" for cell in near["certified"][::2]]
+    how = record["certify"]
     return (
-        f"measured on {record['data']} at sigma {record['sigma']:g} after {near['passes'] / 1e6:.1f} million "
-        f"passes: certified {', '.join(shares)} (radius); other data and noise come out otherwise"
+        f"measured on {record['data']} at sigma {record['sigma']:g} after {_millions(near)} million passes "
+        f"(mode {how['mode']}, n = {how['n']}, {how['images']} test images): "
+        f"certified {', '.join(shares)} (radius)"
     )
+
+
+def _measured() -> dict[str, Any]:
+    """The certified accuracy that the recommended recipe reached, by the length of its training."""
+    file = files("wassermix.recipes").joinpath("measured.json")
+    record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return record
+
+
+def _is_measured(config: Config, record: dict[str, Any]) -> bool:
+    """Whether data, noise and every other setting but length and seed are those that were measured."""
+    measured = build_config(load_recipe(BEST), {"data": record["data"], "sigma": record["sigma"]})
+    return _identity(config) == _identity(measured)
+
+
+def _identity(config: Config) -> str:
+    return config_hash(config.model_copy(update={"budget": None, "updates": None, "epochs": None, "seed": 0}))
+
+
+def _nothing(record: dict[str, Any]) -> str:
+    lengths = sorted(record["rows"], key=lambda row: float(row["passes"]))
+    known = f"{_millions(lengths[0])} to {_millions(lengths[-1])} million passes" if lengths else "no length"
+    return (
+        "what to expect of such a training was not measured; the recommended recipe was, on "
+        f"{record['data']} at sigma {record['sigma']:g} with {known}"
+    )
+
+
+def _passes(config: Config) -> int:
+    return int((config.budget or "passes:1").removeprefix("passes:"))
+
+
+def _ratio(one: float, other: float) -> float:
+    return max(one / other, other / one)
+
+
+def _millions(row: dict[str, Any]) -> str:
+    return f"{row['passes'] / 1e6:.1f}"

@@ -11,13 +11,21 @@ from typing import Any
 
 import yaml
 
-from wassermix.cli.best import best_config
+from wassermix.cli.best import say_plan
 from wassermix.cli.console import counted, say, training
 from wassermix.core.errors import InputError
-from wassermix.engine import RunDir, TrainState, distributed, estimate_training, load_dataset, train
+from wassermix.engine import (
+    RunDir,
+    TrainingCost,
+    TrainState,
+    distributed,
+    estimate_training,
+    load_dataset,
+    train,
+)
+from wassermix.engine.plan import fit_to_minutes, plan_config
 from wassermix.engine.run import default_name
-from wassermix.engine.settings import Config, build_config, parse_value
-from wassermix.recipes import read_recipe
+from wassermix.engine.settings import Config, parse_value
 
 __all__ = ["parse_overrides", "run_train"]
 
@@ -37,34 +45,37 @@ def run_train(
 
     Returns the run's folder and the last line of its metrics, or what it would cost.
     """
-    config = _config(recipe, parse_overrides(overrides), minutes=minutes, sigma=sigma, out=out, resume=resume)
-    out = out or Path("runs") / default_name(config)
-    if dry_run:
-        cost = estimate_training(config)
-        say(
-            f"would take {cost.updates:,} updates, about {cost.passes:,} forward+backward passes, "
-            f"{cost.minutes:.1f} minutes here"
-        )
-        return {"run": out, **asdict(cost), "minutes": cost.minutes}
+    changes = _with_sigma(parse_overrides(overrides), sigma)
     with distributed.process_group():
+        with counted("downloading") as downloading:
+            config = plan_config(recipe, changes, timed=minutes is not None, downloading=downloading)
+        out, cost = out or Path("runs") / default_name(config), None
+        if minutes is not None:  # a run that is there keeps its length, or is refused before any measuring
+            plan = fit_to_minutes(config, minutes, out, keep=resume or not (overwrite or dry_run))
+            say_plan(plan, minutes)
+            config, cost = plan.config, plan.cost
+        if dry_run:
+            return {"run": out, **_told(cost or estimate_training(config))}
         train_with_progress(config, out, resume=resume, overwrite=overwrite)
         return {"run": out, **(_last_metrics(out) if distributed.rank() == 0 else {})}
 
 
-def _config(
-    recipe: str,
-    overrides: dict[str, Any],
-    *,
-    minutes: float | None,
-    sigma: float | None,
-    out: Path | None,
-    resume: bool,
-) -> Config:
-    if minutes is None:
-        return build_config(read_recipe(recipe), overrides | ({} if sigma is None else {"sigma": sigma}))
-    if resume and out is not None and RunDir(out).config_file.exists():
-        return RunDir(out).config()  # its length was measured when it began
-    return best_config(recipe, overrides, minutes=minutes, sigma=sigma)
+def _with_sigma(overrides: dict[str, Any], sigma: float | None) -> dict[str, Any]:
+    if sigma is None:
+        return overrides
+    if twice := overrides.keys() & {"sigma", "method.sigma"}:
+        raise InputError(f"--sigma and {min(twice)}= both set the noise; give one of them")
+    return {**overrides, "sigma": sigma}
+
+
+def _told(cost: TrainingCost) -> dict[str, Any]:
+    """What a training would cost, said and as a record."""
+    if distributed.rank() == 0:
+        say(
+            f"would take {cost.updates:,} updates, about {cost.passes:,} forward+backward passes, "
+            f"{cost.minutes:.1f} minutes here"
+        )
+    return {**asdict(cost), "minutes": cost.minutes}
 
 
 def train_with_progress(

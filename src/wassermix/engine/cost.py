@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wassermix.core.cost import Cost
+from wassermix.core.processes import from_first, world_size
 from wassermix.engine.budget import make_budget
 from wassermix.engine.build import build_parts
 from wassermix.engine.loop import TrainState, stored_samples, train
@@ -24,29 +25,32 @@ FIRST, MOST = 2, 200
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingCost(Cost):
-    """Updates, forward + backward passes (a forward is a third of one), and their pace here."""
+    """Updates, epochs, forward + backward passes (a forward is a third of one), and their pace here."""
 
     updates: int
+    epochs: float
 
 
 def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
     """Train for about ``seconds`` without the stored augmented set and a teacher's votes; estimate the whole.
 
-    What cannot be combined, read or built is refused here as it would be by the training itself.
+    What cannot be combined, read or built is refused here as it would be by the training itself. Several
+    processes measure together, as they would train, and the first one holds the clock.
     """
     parts = build_parts(config)
     find_teacher(config, parts)
     extra, stored = stored_samples(parts), None if parts.augment is None else parts.augment.keeps_set
     samples = len(parts.data.train) + extra
-    budget = make_budget(config, samples)
+    budget = make_budget(config, samples, world_size())
     plain = config if stored is None else config.model_copy(update={"augment": None})
     first = _trained(plain, FIRST)
-    wanted = math.ceil(seconds * FIRST / max(first.seconds, 1e-3))
+    wanted = from_first(lambda: math.ceil(seconds * FIRST / max(first.seconds, 1e-3)))
     short = _trained(plain, min(max(wanted, FIRST), MOST))
     # The worst time of each stored sample is searched once every `refresh` epochs.
     searched = 0.0
     if parts.augment is not None and stored is not None:
-        one = make_budget(config.model_copy(update={"epochs": 1, "updates": None, "budget": None}), samples)
+        epoch = config.model_copy(update={"epochs": 1, "updates": None, "budget": None})
+        one = make_budget(epoch, samples, world_size())
         sets = STEPS if budget.unit == "passes" else math.ceil(budget.amount / one.amount / stored.refresh)
         shares = [number / sets for number in range(sets)]  # the price of a search may change on the way
         prices = [parts.augment.passes(conditions_of(parts.method, share)) for share in shares]
@@ -58,7 +62,9 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
         updates, passes = math.ceil((budget.amount - before) / an_update), round(budget.amount)
     else:
         updates, passes = round(budget.amount), round(budget.amount * an_update + before)
-    return TrainingCost(updates=updates, passes=passes, passes_per_second=_pace(short))
+    pace = from_first(lambda: _pace(short))
+    epochs = updates * short.images / short.updates / samples
+    return TrainingCost(updates=updates, epochs=epochs, passes=passes, passes_per_second=pace)
 
 
 def _trained(config: Config, updates: int) -> TrainState:

@@ -17,10 +17,10 @@ from wassermix.core.settings import settings_from
 from wassermix.data import Dataset
 from wassermix.engine.build import load_dataset, make_model
 from wassermix.engine.loop import train
+from wassermix.engine.plan import fit_to_minutes, plan_config
 from wassermix.engine.rundir import RunDir
-from wassermix.engine.settings import Config, build_config
+from wassermix.engine.settings import Config
 from wassermix.engine.target import Target, find_split
-from wassermix.recipes import read_recipe
 
 if TYPE_CHECKING:
     from wassermix.attacks import AttackResult
@@ -181,6 +181,7 @@ def train_run(
     settings: Mapping[str, Any] | None = None,
     *,
     out: str | Path | None = None,
+    minutes: float | None = None,
     resume: bool = False,
     overwrite: bool = False,
     progress: Callable[[float, str], None] | None = None,
@@ -190,13 +191,16 @@ def train_run(
 
     ``settings`` are dotted keys as on the command line, ``more`` those without a dot:
     ``train("mnist", {"augment.ratio": 2}, method="consistency", sigma=0.5, out="runs/a")``.
+    With ``minutes``, ``recipe`` may name data instead, and the recommended recipe is trained on them for
+    about so long, as ``wassermix train DATA --minutes`` does.
     """
     given = dict(settings or {})
     if twice := given.keys() & more.keys():
         raise InputError(f"train: '{min(twice)}' is given twice; give it once")
-    raw = recipe if isinstance(recipe, Mapping) else read_recipe(recipe)
-    config = build_config(raw, {**given, **more})
+    config = plan_config(recipe, {**given, **more}, timed=minutes is not None)
     folder = Path("runs") / default_name(config) if out is None else Path(out)
+    if minutes is not None:
+        config = fit_to_minutes(config, minutes, folder, keep=not overwrite).config
     train(config, folder, resume=resume, overwrite=overwrite, progress=progress)
     return Run(folder, trust=True)
 
