@@ -11,9 +11,10 @@ import torch
 from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
-from wassermix.experiments import vectors
+from wassermix.experiments import load_claims, vectors
 from wassermix.experiments.vector_data import VECTORS, load_vectors, rings
 from wassermix.experiments.vector_training import ROWS, Training, between_classes, train_vectors
+from wassermix.experiments.verdicts import judge_study
 
 SHORT = Training(updates=15, real=8, refresh=5, hidden=(8,))
 
@@ -88,6 +89,25 @@ def test_a_difference_is_scipys_paired_interval() -> None:
     found = vectors._difference(first.tolist(), second.tolist())
     interval = stats.ttest_rel(first, second).confidence_interval(0.95)
     assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high))
+
+
+def test_the_study_and_the_verdicts_have_one_interval_for_the_mean_over_the_tables() -> None:
+    kept = json.loads((Path(__file__).parents[2] / "results" / "vectors.json").read_text())
+    pairs = kept["overall"]["exact pairs - random pairs"]
+    verdicts = [one for one in judge_study("vectors", load_claims(), kept) if "four tables" in one.what]
+    assert len(verdicts) == 2
+    for verdict, found in zip(verdicts, (pairs["accuracy"], pairs["radius"])):
+        assert verdict.measured is not None
+        assert verdict.measured.estimate.interval() == pytest.approx((found["low"], found["high"]))
+
+
+def test_the_mean_over_the_tables_adds_their_errors_in_squares_by_students_law() -> None:
+    gaps = {"a - b": {key: {"mean": 1.0, "error": 0.3} for key in vectors.MEASURES}}
+    far = {"a - b": {key: {"mean": 3.0, "error": 0.4} for key in vectors.MEASURES}}
+    cells = {"one": {"differences": gaps}, "other": {"differences": far}, "rings x1": {"differences": {}}}
+    found = vectors._overall(cells, "a", "b")["radius"]
+    assert (found["mean"], found["error"]) == pytest.approx((2.0, 0.25))
+    assert found["high"] - found["mean"] == pytest.approx(0.25 * stats.t.ppf(0.975, 9))
 
 
 def test_the_study_goes_on_where_it_stopped_and_compares_every_row(

@@ -87,6 +87,37 @@ def test_attacks_of_early_records_are_compared_without_pairs() -> None:
     assert verdict.measured.estimate.error == pytest.approx((0.6 * 0.4 / 500 + 0.25 / 500) ** 0.5)
 
 
+def attacked_rows(**runs: Any) -> dict[str, Any]:
+    """A record whose only attack took all images, with means but without an error in its comparison."""
+    rows = {
+        name: {"seeds": [0, 1], "attacks": [{"robust_accuracy": share, "clean_accuracy": 0.9}]}
+        for name, share in (("ours", 0.6), ("random", 0.5))
+    }
+    return record(0.0, tested=[], results=rows, attacks=[{"images": "all"}], **runs)
+
+
+def test_an_attack_on_all_images_counts_those_that_its_runs_have() -> None:
+    test = {**FIRST, "measure": "attacked", "at": 0}
+    runs = {"ours": [{"attacks": [{"robust_correct": "1" * 400}]}]}
+    (verdict,) = judge_table("t", table(test), attacked_rows(runs=runs))
+    assert verdict.measured is not None
+    assert verdict.measured.estimate.error == pytest.approx((0.6 * 0.4 / 400 + 0.25 / 400) ** 0.5)
+
+
+def test_an_attack_on_all_images_of_which_nothing_says_how_many_is_not_measured() -> None:
+    test = {**FIRST, "measure": "attacked", "at": 0}
+    early = {"ours": {"seeds": 2, "attacked_difference": [{"mean": 0.1, "low": 0.0, "high": 0.2}]}}
+    for found in (attacked_rows(), attacked_rows(against={"ours": "random"}, against_rows=early)):
+        assert judge_table("t", table(test), found)[0].measured is None
+
+
+def test_an_attack_on_all_images_is_judged_by_the_error_that_its_comparison_kept() -> None:
+    test = {**FIRST, "measure": "attacked", "at": 0}
+    kept = [{"row": "ours", "control": "random", "seeds": 3, "attacked_difference": [gap(0.1)]}]
+    (verdict,) = judge_table("t", table(test), record(0.0, tested=kept, attacks=[{"images": "all"}]))
+    assert verdict.answer == "holds"
+
+
 def test_a_study_is_judged_from_the_difference_in_its_record() -> None:
     test = {"study": "vectors", "what": "a against b", "path": ["overall", "a"], "margin": 0.01}
     claim = Claim.model_validate({"says": "S", "where": "W", "studies": [test]})

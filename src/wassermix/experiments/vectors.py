@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy import stats
 from torch import nn
 
 from wassermix.certify import certify
 from wassermix.core.files import read_json, write_json
+from wassermix.experiments.statistics import Estimate
 from wassermix.experiments.vector_data import VectorSplit, load_vectors
 from wassermix.experiments.vector_training import (
     JITTER,
@@ -104,23 +104,28 @@ def _compared(rows: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
 
 
 def _difference(first: Sequence[float], second: Sequence[float]) -> dict[str, float]:
-    """Mean difference over seeds with its standard error and 95% interval (Student's)."""
+    """Mean difference over seeds with its standard error and 95% interval."""
     gaps: Values = np.subtract(first, second)
-    error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
-    half = float(stats.t.ppf(0.975, len(gaps) - 1)) * error
-    mean = float(gaps.mean())
-    return {"mean": mean, "error": error, "low": mean - half, "high": mean + half}
+    return _interval(float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps))), len(gaps))
+
+
+def _interval(mean: float, error: float, seeds: int) -> dict[str, float]:
+    """Student's interval with ``seeds - 1`` degrees of freedom."""
+    low, high = Estimate(mean, error, seeds - 1).interval()
+    return {"mean": mean, "error": error, "low": low, "high": high}
 
 
 def _overall(cells: dict[str, Any], row: str, other: str) -> dict[str, dict[str, float]]:
-    """The mean over the tables (not the rings, which are made to order), their errors added up in squares."""
+    """The mean over the tables (not the rings, which are made to order), their errors added up in squares.
+
+    Student's law has as many degrees of freedom as for one table, the fewest that Welch's formula could give.
+    """
     tables = [cell["differences"][f"{row} - {other}"] for name, cell in cells.items() if "rings" not in name]
     found = {}
     for key in MEASURES:
         mean = float(np.mean([one[key]["mean"] for one in tables]))
         error = float(np.sqrt(np.sum([one[key]["error"] ** 2 for one in tables]))) / len(tables)
-        half = float(stats.norm.ppf(0.975)) * error
-        found[key] = {"mean": mean, "error": error, "low": mean - half, "high": mean + half}
+        found[key] = _interval(mean, error, len(SEEDS))
     return found
 
 

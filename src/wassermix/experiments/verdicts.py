@@ -126,8 +126,9 @@ def _measured(test: ClaimTest, record: Record) -> Measured | None:
     found = _comparison(test, record)
     gap = None if found is None else _gap(test, found)
     if found is not None and gap is not None:
-        seeds = int(found["seeds"])
-        return Measured(estimate_of(gap, seeds=seeds, units=_units(test, record)), seeds)
+        seeds, units = int(found["seeds"]), _units(test, record)
+        told = "error" in gap or units is not None  # a difference that keeps its error needs no count
+        return Measured(estimate_of(gap, seeds=seeds, units=units or 1), seeds) if told else None
     return _unpaired(test, record) if test.measure in ("attacked", "clean") else None
 
 
@@ -152,14 +153,16 @@ def _gap(test: ClaimTest, found: Record) -> Record | None:
     return found.get(KEYS[test.measure])
 
 
-def _units(test: ClaimTest, record: Record) -> int:
-    """Over how many images, or pairs of classes, a difference was averaged."""
+def _units(test: ClaimTest, record: Record) -> int | None:
+    """Over how many images, or pairs of classes, a difference was averaged; None where nothing says it."""
     if test.measure == "variation":
         return PAIRS_OF_CLASSES
-    plan = (
-        record["attacks"][int(test.at or 0)] if test.measure in ("attacked", "clean") else record["certify"]
-    )
-    return int(plan["images"])
+    which = int(test.at or 0)
+    plan = record["attacks"][which] if test.measure in ("attacked", "clean") else record["certify"]
+    if plan["images"] != "all":
+        return int(plan["images"])
+    runs = record.get("runs", {}).get(test.row)
+    return len(runs[0]["attacks"][which]["robust_correct"]) if runs else None
 
 
 def _unpaired(test: ClaimTest, record: Record) -> Measured | None:
@@ -167,7 +170,8 @@ def _unpaired(test: ClaimTest, record: Record) -> Measured | None:
     rows = [record["results"].get(name) for name in (test.row, test.control)]
     if any(row is None or not row.get("attacks") for row in rows):
         return None
-    units = _units(test, record)
+    if (units := _units(test, record)) is None:
+        return None
     key = "robust_accuracy" if test.measure == "attacked" else "clean_accuracy"
     first, second = (row["attacks"][int(test.at or 0)][key] for row in rows)
     error = ((first * (1 - first) + second * (1 - second)) / units) ** 0.5
@@ -175,6 +179,7 @@ def _unpaired(test: ClaimTest, record: Record) -> Measured | None:
 
 
 def _from_study(test: StudyTest, record: Record) -> Measured:
+    """A study's difference by Student's law over its seeds, as its own page has it."""
     found: Any = record
     for key in test.path:
         found = found[key]
