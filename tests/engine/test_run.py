@@ -67,6 +67,17 @@ def test_attack_and_audit_write_into_the_run(run: wm.Run) -> None:
     assert len(list((run.folder / "audit").glob("*.json"))) == 2
 
 
+def test_two_audits_in_one_call_are_refused_with_the_two_calls(run: wm.Run) -> None:
+    before = sorted(run.folder.rglob("*"))
+    with pytest.raises(
+        wm.InputError, match=r"call run.audit\(pairing='exact'\) and run.audit\(pairing='random'"
+    ):
+        run.audit(pairing="both", points=3)
+    assert sorted(run.folder.rglob("*")) == before
+    exact, random = (run.audit(pairing=one, points=4) for one in ("exact", "random"))
+    assert exact.parameters["transport"] != random.parameters["transport"]
+
+
 def test_words_given_twice_and_folders_that_are_no_run_are_refused(tmp_path: Path) -> None:
     with pytest.raises(wm.InputError, match="'epochs' is given twice"):
         wm.train(RECIPE, {"epochs": 1}, epochs=2, out=tmp_path / "run")

@@ -90,6 +90,28 @@ def test_a_preset_has_the_settings_of_the_literature() -> None:
     assert load_recipe("cifar10/smoothadv-1.0")["method"]["eps"] == 2.0
 
 
+PAPER = [name for name in PRESETS if "/paper/" in name]
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_a_preset_of_the_paper_has_the_papers_own_settings(name: str) -> None:
+    config = build_config(load_recipe(name))
+    assert config.embed is not None
+    assert config.embed["name"] == "vae"
+    if config.augment is not None:
+        told = {key: config.augment[key] for key in ("score", "t_max", "ratio", "pairing", "choice")}
+        assert told == {"score": "ce", "t_max": 1.0, "ratio": 2.0, "pairing": "entropic", "choice": "worst"}
+    if config.regularizer is not None:
+        assert (config.regularizer["weight"], config.regularizer["score"]) == (5.0, "ce")
+    assert ("smooth" in name) == (config.regularizer is not None)
+
+
+def test_the_paper_has_a_preset_for_each_noise_with_and_without_the_regulariser() -> None:
+    full = {name for name in PAPER if name.startswith("mnist/paper/")}
+    methods = ("geodesic", "geodesic+smooth")
+    assert {f"mnist/paper/{one}-{sigma}" for one in methods for sigma in ("0.25", "0.5", "1.0")} <= full
+
+
 def test_a_loaded_recipe_is_the_callers_own() -> None:
     load_recipe("demo")["method"]["sigma"] = 9.0
     load_recipe("mnist/erm")["data"]["name"] = "other"

@@ -150,14 +150,24 @@ class Run:
         progress: Progress | None = None,
         **settings: Any,
     ) -> PerformanceGeodesic | PerformanceSimplex:
-        """The model between classes, as ``wassermix audit`` finds it: under the run's noise unless told."""
+        """The model between classes, as ``wassermix audit`` finds it: under the run's noise unless told.
+
+        One call gives one result: the command's ``--pairing both`` is ``run.audit(pairing="exact")`` and
+        ``run.audit(pairing="random")``.
+        """
         from wassermix.audit import AuditSettings, run_audit
 
+        asked = settings_from(AuditSettings, settings, where="audit")
+        if asked.pairing == "both":
+            raise InputError(
+                "audit: pairing is 'both', which has two results; call run.audit(pairing='exact') and "
+                "run.audit(pairing='random')"
+            )
         target = self.target(split, last=last)
         return run_audit(
             target.model,
             target.split,
-            settings_from(AuditSettings, settings, where="audit").of_run(target.sigma or 0.0),
+            asked.of_run(target.sigma or 0.0),
             output=self._output("audit", name, target, overwrite=overwrite),
             class_names=target.data.class_names or (),
             about=target.about(),
