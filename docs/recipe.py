@@ -15,6 +15,8 @@ from wassermix.experiments.page import STEP
 BEGIN, END = "<!-- recipe: begin -->", "<!-- recipe: end -->"
 SHOWN = (0.0, 0.5, 1.0, 1.5, 2.0)
 """Radii of the short tables."""
+LEVELS = (0.5, 0.9, 0.99)
+"""Of the distribution of p_A the tables tell these."""
 
 
 def write_recommendation(results: Path, docs: Path) -> None:
@@ -62,15 +64,20 @@ def _trials(record: dict[str, Any]) -> list[str]:
     plan, first = record["certify"], next(iter(rows.values()))
     passes = int(record["common"]["budget"].partition(":")[2])
     reach = max(cell["radius"] for cell in first["certified"] if cell["accuracy"] > 0)
+    levels = _levels(rows)
+    heads = ["trial", "updates", "average radius", "difference (95%)", *_heads(levels)]
     return [
         f"What was tried (`wassermix reproduce {record['table']}`): {passes:,} passes each, sigma 1.0, mode "
         f"`{plan['mode']}` with n = {plan['n']} on {plan['images']} held-out digits, one seed. The "
         f"difference is that of the average radius to `{record['control']}`, on the same images; radii above "
-        f"{reach:g} cannot be proved with so few draws.",
+        f"{reach:g} cannot be proved with so few draws.{_band(rows)}",
         "",
-        _line(["trial", "updates", "average radius", "difference (95%)", *(f"r = {r:g}" for r in SHOWN)]),
-        _line(["---"] * (4 + len(SHOWN))),
-        *(_line(_trial(name, row, record["against_control"].get(name))) for name, row in rows.items()),
+        _line([*heads, *(f"r = {r:g}" for r in SHOWN)]),
+        _line(["---"] * (len(heads) + len(SHOWN))),
+        *(
+            _line(_trial(name, row, record["against_control"].get(name), levels))
+            for name, row in rows.items()
+        ),
         "",
     ]
 
@@ -98,10 +105,38 @@ def _traded(record: dict[str, Any]) -> list[str]:
 RIVAL = "recipe + little consistency"
 
 
-def _trial(name: str, row: dict[str, Any], compared: dict[str, Any] | None) -> list[str]:
+def _levels(rows: dict[str, Any]) -> list[float]:
+    """The levels of p that some row tells; early rows tell none."""
+    told = {cell["p"] for row in rows.values() for cell in row.get("p_a", ())}
+    return [p for p in LEVELS if p in told]
+
+
+def _heads(levels: list[float]) -> list[str]:
+    return [f"p_A >= {p:g}" for p in levels]
+
+
+def _sure(row: dict[str, Any], levels: list[float]) -> list[str]:
+    """The share of images with p_A of at least each level in per cent; empty where the row does not tell."""
+    told = {cell["p"]: f"{100 * cell['share']:.1f}" for cell in row.get("p_a", ())}
+    return [told.get(p, "") for p in levels]
+
+
+def _band(rows: dict[str, Any]) -> str:
+    """What the columns of p_A are, and how far they may be off."""
+    cells = [cell for row in rows.values() for cell in row.get("p_a", ()) if cell["p"] in LEVELS]
+    if not cells:
+        return ""
+    below, above = (100 * max(abs(cell[end] - cell["share"]) for cell in cells) for end in ("low", "high"))
+    return (
+        " p_A: the share of images whose label has so much probability under noise; its 95% band for all p "
+        f"at once reaches {below:.1f} points or less down and {above:.1f} or less up."
+    )
+
+
+def _trial(name: str, row: dict[str, Any], compared: dict[str, Any] | None, levels: list[float]) -> list[str]:
     gap = compared["acr_difference"] if compared else None
     said = f"{gap['mean']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})" if gap else ""
-    return [name, f"{row['updates']:.0f}", f"{row['acr']:.3f}", said, *_cells(row)]
+    return [name, f"{row['updates']:.0f}", f"{row['acr']:.3f}", said, *_sure(row, levels), *_cells(row)]
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
@@ -112,16 +147,18 @@ def _cells(row: dict[str, Any]) -> list[str]:
 def _curve(scaling: dict[str, Any], equal: dict[str, Any]) -> list[str]:
     if not scaling["results"]:
         return []
-    plan = scaling["certify"]
+    plan, rows = scaling["certify"], {**scaling["results"], **_named(equal)}
+    levels = _levels(rows)
     lines = [
         f"On test digits (`wassermix reproduce scaling` and `equal-compute`; mode `{plan['mode']}`, "
-        f"n = {plan['n']}, {plan['images']} images):",
+        f"n = {plan['n']}, {plan['images']} images).{_band(rows)}",
         "",
-        _line(["row", "passes", "average radius", *(f"r = {r:g}" for r in SHOWN)]),
-        _line(["---"] * (3 + len(SHOWN))),
+        _line(["row", "passes", "average radius", *_heads(levels), *(f"r = {r:g}" for r in SHOWN)]),
+        _line(["---"] * (3 + len(levels) + len(SHOWN))),
     ]
-    for name, row in {**scaling["results"], **_named(equal)}.items():
-        lines.append(_line([name, f"{row['passes'] / 1e6:.1f} M", f"{row['acr']:.3f}", *_cells(row)]))
+    for name, row in rows.items():
+        cost = [f"{row['passes'] / 1e6:.1f} M", f"{row['acr']:.3f}"]
+        lines.append(_line([name, *cost, *_sure(row, levels), *_cells(row)]))
     return [
         *lines,
         "",
@@ -148,22 +185,25 @@ def _judged_alike(records: dict[str, Any]) -> list[str]:
         return []
     plan, published = records["certify"], records["published"]
     radii = [cell["radius"] for cell in next(iter(rows.values()))["certified"] if cell["radius"] <= LARGEST]
+    levels = _levels(rows)
     halves = [50 * (cell["high"] - cell["low"]) for row in rows.values() for cell in row["certified"]]
     lines = [
         f"With the literature's n = {plan['n']:,} (`wassermix reproduce records`; mode `{plan['mode']}`, "
-        f"{plan['images']} test digits: ± {min(halves):.1f} to {max(halves):.1f} points; one seed):",
+        f"{plan['images']} test digits: ± {min(halves):.1f} to {max(halves):.1f} points; one seed)."
+        f"{_band(rows)}",
         "",
-        _line(["row", "passes", *(f"r = {r:g}" for r in radii)]),
-        _line(["---"] * (2 + len(radii))),
+        _line(["row", "passes", *_heads(levels), *(f"r = {r:g}" for r in radii)]),
+        _line(["---"] * (2 + len(levels) + len(radii))),
     ]
     for name, row in rows.items():
         told = {cell["radius"]: 100 * cell["accuracy"] for cell in row["certified"]}
         cells = [f"{told[r]:.1f}" if r in told else "" for r in radii]
-        lines.append(_line([name, f"{row['passes'] / 1e6:.1f} M", *cells]))
+        lines.append(_line([name, f"{row['passes'] / 1e6:.1f} M", *_sure(row, levels), *cells]))
     for name, row in published.items():
         cells = [f"{value:.1f}" for value in row["certified"][: len(radii)]]
         cells += [""] * (len(radii) - len(cells))
-        lines.append(_line([f"{name}, published", f"{row['passes'] / 1e6:.1f} M", *cells]))
+        empty = [""] * len(levels)
+        lines.append(_line([f"{name}, published", f"{row['passes'] / 1e6:.1f} M", *empty, *cells]))
     return [*lines, "", *_to_smoothmix(rows, published)]
 
 

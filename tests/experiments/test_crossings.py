@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import special
 
-from wassermix.experiments import table_page
+from wassermix.certify import Certificate, Certificates, CertifySettings
+from wassermix.experiments import load_table, table_page
 from wassermix.experiments.crossings import mean_radius, on_grid, table_crossings
 from wassermix.experiments.gather import compare_runs
-from wassermix.experiments.measured import radii
+from wassermix.experiments.measured import _certified, radii, right
+from wassermix.experiments.verdicts import judge_table
 
 GRID = (0.0, 0.5, 1.0, 1.5)
 IMAGES = 200
@@ -113,3 +117,33 @@ def test_the_page_says_where_rows_cross_and_names_its_differences(grid: bool) ->
     words = "Mean radius on the grid (rounded down)" if grid else "Average radius"
     assert sum(line.startswith(f"{words} of a row less another's") for line in lines) == 1
     assert "| long | 50.0 (40.0 to 60.0) | 50.0 (40.0 to 60.0) |" in lines
+
+
+def test_p_a_is_counted_anew_from_the_draws_whatever_an_early_file_says(tmp_path: Path) -> None:
+    rows = [Certificate(i, 0, -1, 0.0, 1000, 520, "fixed") for i in range(10)]
+    found = Certificates.of(rows, CertifySettings(sigma=1.0, n=1000))
+    for suffix, write in found.writers().items():
+        write(tmp_path / f"log{suffix}")
+    early = {**json.loads((tmp_path / "log.json").read_text()), "p_a": [{"p": 0.5, "share": 1.0}]}
+    (tmp_path / "log.json").write_text(json.dumps(early))
+    read = _certified(tmp_path / "log.tsv")
+    assert (read["p_a"][0]["p"], read["p_a"][0]["share"]) == (0.5, 0.0)
+    assert read["right"] == "0" * 10
+
+
+def test_a_right_image_at_radius_0_of_a_grid_is_told_apart_from_a_wrong_one() -> None:
+    run = run_of([150, 100, 0, 0], grid=True)
+    flags = right(run)
+    assert flags is not None
+    assert (flags.sum(), (radii(run) > 0).sum()) == (150, 100)
+    assert right({"radius": "0 0.5", "acr": None}) is None
+
+
+def test_a_claim_on_radii_of_a_grid_is_not_said_to_be_of_an_average_radius() -> None:
+    for name, words in (
+        ("paper-table-5", "mean radius on the grid"),
+        ("pairing", "average certified radius"),
+    ):
+        told = {one.what for one in judge_table(name, load_table(name), None) if "radius" in one.what}
+        assert any(words in what for what in told)
+        assert not any("average certified" in what for what in told if words.startswith("mean"))

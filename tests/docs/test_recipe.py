@@ -1,0 +1,82 @@
+"""The recommendation's tables tell p_A beside radii, where their rows know it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PLAN = {"mode": "fixed", "n": 1000, "images": 100}
+
+
+def row(acr: float, shares: dict[float, float]) -> dict[str, Any]:
+    """A row with these shares of p_A, each with a band from 5 points below to 3 above."""
+    cells = [{"radius": 0.5 * i, "accuracy": 0.9, "low": 0.8, "high": 1.0} for i in range(6)]
+    sure = [{"p": p, "share": s, "low": s - 0.05, "high": s + 0.03} for p, s in shares.items()]
+    own = {"updates": 10, "passes": 600000, "acr": acr, "certified": cells}
+    return {**own, "p_a": sure} if sure else own
+
+
+def record(**rows: dict[str, Any]) -> dict[str, Any]:
+    named = {name.replace("_", " "): own for name, own in rows.items()}
+    return {
+        "table": "t", "certify": PLAN, "common": {"budget": "passes:300000"}, "control": "none",
+        "results": named, "against_control": {}, "published": {"theirs": {"passes": 9, "certified": [90.0]}},
+    }  # fmt: skip
+
+
+def cells_of(page: str) -> dict[str, list[dict[str, str]]]:
+    """Every row's cells by their heads, once for each table that the row stands in."""
+    found: dict[str, list[dict[str, str]]] = {}
+    heads: list[str] = []
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if cells and cells[0] in ("trial", "row"):
+            heads = cells
+        elif cells and set(cells[0]) != {"-"}:
+            found.setdefault(cells[0], []).append(dict(zip(heads, cells, strict=True)))
+    return found
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The page made from a search, a curve and a table on a grid."""
+    monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), *sys.path])
+    import recipe
+
+    monkeypatch.setattr(recipe, "draw_scaling", lambda *_: None)
+    known = row(1.5, {0.5: 0.9, 0.7: 0.8, 0.9: 0.6, 0.99: 0.3})
+    results, docs = tmp_path / "results", tmp_path / "docs"
+    for folder in (results, docs, tmp_path / "src" / "wassermix" / "recipes"):
+        folder.mkdir(parents=True)
+    for name in ("recipe-search", "recipe-search-long", "equal-compute"):
+        (results / f"{name}.json").write_text(json.dumps(record(early=row(1.4, {}))))
+    for name in ("recipe-search", "scaling", "records"):
+        (results / f"{name}.json").write_text(json.dumps(record(recipe_at_1=known, early=row(1.4, {}))))
+    (docs / "choose-a-method.md").write_text(f"{recipe.BEGIN}\n{recipe.END}\n")
+    recipe.write_recommendation(results, docs)
+    return (docs / "choose-a-method.md").read_text()
+
+
+def test_every_table_whose_rows_know_p_a_tells_it(page: str) -> None:
+    told = cells_of(page)["recipe at 1"]
+    assert len(told) == 3
+    for cells in told:
+        assert [cells[f"p_A >= {p}"] for p in ("0.5", "0.9", "0.99")] == ["90.0", "60.0", "30.0"]
+        assert cells["r = 0.5"] == "90.0"
+
+
+def test_rows_that_do_not_know_p_a_stay_empty_under_its_heads(page: str) -> None:
+    early = cells_of(page)["early"]
+    assert [cells.get("p_A >= 0.5", "no such head") for cells in early] == ["", "no such head", "", ""]
+    assert all(cells["r = 0.5"] == "90.0" for cells in early)
+    assert cells_of(page)["theirs, published"][0]["r = 0"] == "90.0"
+
+
+def test_the_band_of_p_a_is_told_before_each_such_table(page: str) -> None:
+    assert len(re.findall("reaches 5.0 points or less down and 3.0 or less up", page)) == 3
