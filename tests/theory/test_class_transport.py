@@ -44,6 +44,15 @@ def test_the_geodesic_is_that_of_general_gaussians(t: float) -> None:
     np.testing.assert_allclose(cov, general.cov.numpy(), atol=1e-12)
 
 
+def test_the_path_and_covariance_as_the_paper_prints_them_miss_the_ends() -> None:
+    start, goal = np.diag([1.0, 0.25, 4.0]), np.diag([0.5, 2.0, 1.0])
+    ends = [Gaussian(torch.zeros(3, dtype=torch.float64), torch.tensor(cov)) for cov in (start, goal)]
+    linear = gaussian_map(*ends).numpy()
+    np.testing.assert_allclose(linear @ start @ linear, goal, atol=1e-12)
+    assert np.abs(linear @ goal @ linear - goal).max() > 0.1  # with the target's covariance, at t = 1
+    assert np.abs((MU + class_map(MU, MU)) - MU).max() > 0.1  # (1-t) x + T(x), at t = 0
+
+
 def test_on_the_line_pots_exact_plan_pairs_as_the_map_does_at_the_cost_of_the_distance() -> None:
     rng, mu = np.random.default_rng(1), np.array([1.5])
     x0, x1 = mu + rng.standard_normal((1500, 1)), -mu + rng.standard_normal((1500, 1))

@@ -19,6 +19,7 @@ from wassermix.experiments import (
     STUDIES,
     at_paper_scale,
     draw_figure,
+    draw_study,
     gather,
     load_table,
     run_study,
@@ -100,13 +101,15 @@ def _earlier(file: Path) -> dict[str, Any] | None:
 
 
 def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, scale: str) -> dict[str, Any]:
-    """Run the study, write ``results/NAME.json``, and print its sentences."""
+    """Run the study, write ``results/NAME.json``, draw its picture if it has one, and print its sentences."""
     if rows is not None or scale != "reduced":
         raise InputError(f"'{name}' is a study, with neither rows nor scales; leave --rows and --scale out")
     lock = locked(out / name / "reproduce.lock", f"the study '{name}' in '{out}'")
     with lock, training(name) as progress:
         record = run_study(name, out / name, tell=lambda what, share: progress(share, what))
     write_json(results / f"{name}.json", record)
+    if draw_study(record, results / f"{name}.svg"):
+        say(f"drawn: {results / name}.svg")
     for sentence in record["summary"]:
         say(sentence)
     say(f"written: {results / name}.json")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from wassermix.experiments.page import table_page
     from wassermix.experiments.runner import check_table, run_table
     from wassermix.experiments.scale import at_paper_scale
-    from wassermix.experiments.studies import STUDIES, run_study, study_names
+    from wassermix.experiments.studies import STUDIES, draw_study, run_study, study_names
     from wassermix.experiments.table import Table, load_table, table_names
     from wassermix.experiments.verdicts import load_claims
 
@@ -21,6 +21,7 @@ __all__ = [
     "at_paper_scale",
     "check_table",
     "draw_figure",
+    "draw_study",
     "gather",
     "load_claims",
     "load_table",

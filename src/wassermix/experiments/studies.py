@@ -12,7 +12,7 @@ import wassermix
 from wassermix.core.errors import InputError
 from wassermix.core.registry import import_object
 
-__all__ = ["STUDIES", "Study", "run_study", "study_names"]
+__all__ = ["STUDIES", "Study", "draw_study", "run_study", "study_names"]
 
 Tell = Callable[[str, float], None]
 """Called as ``tell(what is being done, share of it that is done)``."""
@@ -24,12 +24,14 @@ class Study:
 
     The function is called as ``function(out, tell)``: ``out`` is a folder that it may fill with what lets the
     same command go on where it stopped, ``tell`` shows progress. It returns a record of plain JSON values;
-    ``record["summary"]`` is a list of sentences for the terminal. docs/draw_NAME.py, where there is
-    one, makes pictures and pages from the record.
+    ``record["summary"]`` is a list of sentences for the terminal. ``figure``, where there is one,
+    names the function that draws the picture, called as ``function(record, path)``. docs/draw_NAME.py, where
+    there is one, makes pages from the record.
     """
 
     title: str
     function: str
+    figure: str | None = None
 
 
 STUDIES: dict[str, Study] = {
@@ -42,14 +44,16 @@ STUDIES: dict[str, Study] = {
         "wassermix.experiments.geometries:run",
     ),
     "theory": Study(
-        "The Gaussian model: every formula beside a simulation of it", "wassermix.theory.study:run"
+        "The Gaussian model: every formula beside a simulation of it",
+        "wassermix.theory.study:run",
+        figure="wassermix.theory.figure:draw",
     ),
     "vectors": Study(
         "Optimal against random pairing on tables of vectors, beside jitter and label smoothing",
         "wassermix.experiments.vectors:run",
     ),
 }
-"""Name -> study, for ``wassermix reproduce NAME``; the record goes to ``results/NAME.json``."""
+"""Name -> study; ``wassermix reproduce NAME`` writes ``results/NAME.json``, and ``NAME.svg`` for a figure."""
 
 
 def study_names() -> list[str]:
@@ -67,6 +71,15 @@ def run_study(name: str, out: Path, *, tell: Tell | None = None) -> dict[str, An
     seconds = round(time.monotonic() - began, 1)
     version = wassermix.__version__
     return {"study": name, "title": study.title, "version": version, "seconds": seconds, **found}
+
+
+def draw_study(record: dict[str, Any], path: Path) -> bool:
+    """Write the picture of a study's record, if the study has one; whether it was written."""
+    figure = STUDIES[record["study"]].figure
+    if figure is None:
+        return False
+    import_object(figure, what="figure")(record, path)
+    return True
 
 
 def _silent(what: str, share: float) -> None:
