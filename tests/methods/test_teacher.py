@@ -40,7 +40,7 @@ def test_a_teacher_votes_the_same_again_and_otherwise_with_another_seed() -> Non
 def test_it_is_told_how_many_samples_have_been_voted_on() -> None:
     told: list[int] = []
     drawn = torch.Generator().manual_seed(0)
-    count_votes(_by_sign, SAMPLES, Counting(SIGMA, 256), generator=drawn, counted=told.append)
+    count_votes(_by_sign, SAMPLES, Counting(SIGMA, 64), generator=drawn, counted=told.append)
     assert told == [4, 8, 9]
 
 

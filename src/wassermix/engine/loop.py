@@ -18,14 +18,14 @@ from wassermix.core import labels
 from wassermix.core.processes import together
 from wassermix.core.streams import stream, stream_seed
 from wassermix.data import Split, batches
-from wassermix.data.protocol import is_streamed
 from wassermix.embed import reconstruction_error, save_embedding
 from wassermix.engine import distributed
 from wassermix.engine.average import WeightAverage
 from wassermix.engine.budget import Budget, make_budget
 from wassermix.engine.build import Parts, build_parts, device_of
 from wassermix.engine.metrics import MetricsFile, TensorBoard, peak_memory_mib
-from wassermix.engine.objective import Extras, Objective, conditions_of
+from wassermix.engine.objective import conditions_of, objective_of
+from wassermix.engine.passes import batch_passes, stored_samples
 from wassermix.engine.rundir import RunDir
 from wassermix.engine.schedule import lr_factor
 from wassermix.engine.settings import Config, config_hash
@@ -34,7 +34,7 @@ from wassermix.engine.teacher import find_teacher, passes_beforehand
 from wassermix.engine.transform import transform_batch
 from wassermix.engine.watch import noisy_accuracy, require_finite_loss, require_finite_weights, watched
 from wassermix.methods import Batch
-from wassermix.methods.protocol import counting_of, passes_at, teacher_of
+from wassermix.methods.protocol import counting_of, teacher_of
 from wassermix.methods.teacher import AVERAGE, count_votes, votes_on
 from wassermix.transport import warm_up
 
@@ -130,7 +130,7 @@ class _Training:
         self.teacher = self._judged if by_average else teacher
         self.votes: Tensor | None = None
         self.state = self._restored()
-        self.objective = _objective(parts)
+        self.objective = objective_of(parts)
         self.step = distributed.wrapped(self.objective)
         self.augmented: StoredSet | None = None
         self.budget = self._budget()
@@ -214,7 +214,7 @@ class _Training:
         images = len(batch.x) * distributed.world_size()
         self.state.updates += 1
         self.state.images += images
-        self.state.passes += _passes(self.parts, len(batch.x), batch.progress) * distributed.world_size()
+        self.state.passes += batch_passes(self.parts, batch) * distributed.world_size()
         if self.average is not None:
             self.average.update(self.parts.model, self.state.updates)
         if self.progress is not None:
@@ -343,37 +343,3 @@ class _Training:
         if self.config.tensorboard:
             sinks.append(TensorBoard(self.run.path / "tensorboard", epochs_done=self.state.epoch))
         return sinks
-
-
-def _objective(parts: Parts) -> Objective:
-    extras = Extras(
-        augment=_online(parts),
-        regularizer=parts.regularizer,
-        embed=parts.embed,
-        source=None if is_streamed(parts.data.train) else parts.data.train,
-    )
-    return Objective(parts.model, parts.method, num_classes=parts.data.num_classes, extras=extras)
-
-
-def _online(parts: Parts) -> Augmentation | None:
-    """The augmenter, where it works on each batch."""
-    return None if parts.augment is None or parts.augment.keeps_set is not None else parts.augment
-
-
-def stored_samples(parts: Parts) -> int:
-    """How many samples a stored set puts beside the training split."""
-    keeper = None if parts.augment is None else parts.augment.keeps_set
-    return 0 if keeper is None else round(keeper.ratio * len(parts.data.train))
-
-
-def _passes(parts: Parts, size: int, progress: float) -> float:
-    """Forward+backward passes that a batch of ``size`` samples costs at this share of training, all told.
-
-    New samples beside the batch cost the method too; making a stored set is counted when it is made.
-    """
-    augment = _online(parts)
-    each = passes_at(parts.method, progress) * (1 + (0.0 if augment is None else augment.ratio))
-    if augment is not None:
-        each += augment.batch_passes(conditions_of(parts.method, progress))
-    further = 0.0 if parts.regularizer is None else parts.regularizer.batch_passes(size)
-    return each * size + further

@@ -13,13 +13,15 @@ from wassermix.augment.protocol import Augmentation, Conditions
 from wassermix.core import labels
 from wassermix.core.classifier import keeping_statistics
 from wassermix.data import Split
+from wassermix.data.protocol import is_streamed
 from wassermix.embed import Embedding
+from wassermix.engine.build import Parts
 from wassermix.geodesic.protocol import Regularizer
 from wassermix.methods import Batch, Method
 from wassermix.methods.protocol import perturbation
 from wassermix.methods.teacher import with_unvoted
 
-__all__ = ["Extras", "Objective", "conditions_of"]
+__all__ = ["Extras", "Objective", "conditions_of", "objective_of", "online"]
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,22 @@ class Objective(nn.Module):
         if augment is None or not augment.mixes_inside:
             return nullcontext()
         return augment.mix_inside(self.model, batch.x, batch.y, generator=batch.generator)
+
+
+def objective_of(parts: Parts) -> Objective:
+    """The objective of a training's parts; a regulariser borrows samples where reading them costs little."""
+    extras = Extras(
+        augment=online(parts),
+        regularizer=parts.regularizer,
+        embed=parts.embed,
+        source=None if is_streamed(parts.data.train) else parts.data.train,
+    )
+    return Objective(parts.model, parts.method, num_classes=parts.data.num_classes, extras=extras)
+
+
+def online(parts: Parts) -> Augmentation | None:
+    """The augmenter, where it works on each batch."""
+    return None if parts.augment is None or parts.augment.keeps_set is not None else parts.augment
 
 
 def conditions_of(method: Method, progress: float, generator: torch.Generator | None = None) -> Conditions:

@@ -17,7 +17,7 @@ __all__ = ["AVERAGE", "OWN", "count_votes", "smoothed_prediction", "votes_on", "
 OWN, AVERAGE = OWN_TEACHER, "average"
 """Names of teachers: the network under training, and the moving average of its weights."""
 
-ROWS = 1024
+ROWS = 256
 """Noisy samples in one forward of a voting teacher."""
 
 
