@@ -31,5 +31,6 @@ def test_updates_and_passes_are_those_of_the_training(change: dict[str, Any], tm
     config = build_config(PLAIN | change)
     cost, spent = estimate_training(config, seconds=0.01), train(config, tmp_path / "run")
     assert cost.updates == pytest.approx(spent.updates, abs=1)
+    assert cost.epochs == pytest.approx(spent.epoch, abs=0.2)
     assert cost.passes == pytest.approx(spent.passes, rel=0.05)
     assert cost.minutes > 0
