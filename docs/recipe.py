@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from wassermix.experiments.page import STEP
+from wassermix.experiments.sureness import sure_cells
 
 BEGIN, END = "<!-- recipe: begin -->", "<!-- recipe: end -->"
 SHOWN = (0.0, 0.5, 1.0, 1.5, 2.0)
@@ -54,6 +55,8 @@ def write_measured(scaling: dict[str, Any], path: Path) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     loaded: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"results": {}}
+    for name, row in loaded["results"].items():
+        row["p_a"] = sure_cells(loaded, name)
     return loaded
 
 

@@ -133,7 +133,7 @@ def write_attack(
         "norm": "linf",
         "eps": 8 / 255,
         "steps": 20,
-        "step_size": 0.0039,
+        "step_size": None,
         "restarts": 2,
         "random_start": True,
         "loss": "ce",

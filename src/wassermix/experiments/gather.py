@@ -13,7 +13,15 @@ from scipy import stats
 import wassermix
 from wassermix.core.lazy import callable_package
 from wassermix.experiments.earlier import earlier_runs, with_earlier_summaries
-from wassermix.experiments.measured import Measured, Values, flags, measured_run, radii, right
+from wassermix.experiments.measured import (
+    ATTACK_WORDS,
+    Measured,
+    Values,
+    flags,
+    measured_run,
+    radii,
+    right,
+)
 from wassermix.experiments.table import Table
 
 __all__ = ["compare_runs", "gather", "paired_difference"]
@@ -108,7 +116,7 @@ def _sureness(cells: list[dict[str, Any]]) -> dict[str, float]:
 
 def _attack(attacks: list[Measured]) -> dict[str, Any]:
     """The mean over seeds of the accuracy with and without the attack, and of their intervals."""
-    words = {key: attacks[0][key] for key in ("attack", "norm", "eps", "steps", "restarts")}
+    words = {key: attacks[0].get(key) for key in ATTACK_WORDS}
     measures = [key for key in attacks[0] if key.endswith(("_accuracy", "_low", "_high"))]
     return {**words, **{key: statistics.fmean(attack[key] for attack in attacks) for key in measures}}
 

@@ -20,7 +20,7 @@ from wassermix.engine.run import Run
 from wassermix.experiments.runner import audit_name, run_folder
 from wassermix.experiments.table import Table
 
-__all__ = ["Measured", "Values", "flags", "measured_run", "radii", "right"]
+__all__ = ["ATTACK_WORDS", "Measured", "Values", "flags", "measured_run", "radii", "right"]
 
 Measured = dict[str, Any]
 """A run as its table's file keeps it, so that rows measured elsewhere or later can be compared with it."""

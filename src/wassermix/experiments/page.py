@@ -11,6 +11,7 @@ from wassermix.attacks.steps import TRAVEL, other_walk, usual_step
 from wassermix.certify.crossings import AVERAGE
 from wassermix.experiments.crossings import compared, radius_words, table_crossings
 from wassermix.experiments.reach import row_reach
+from wassermix.experiments.sureness import sure_cells
 
 __all__ = ["MEASURES", "attack_head", "measure_words", "table_page"]
 
@@ -165,7 +166,7 @@ def _distance(pairs: list[tuple[dict[str, float], float]]) -> str:
 
 def _sureness(record: dict[str, Any]) -> Iterator[str]:
     """The distribution of p_A of the rows that recorded it."""
-    rows = {name: row["p_a"] for name, row in record["results"].items() if row.get("p_a")}
+    rows = {name: cells for name in record["results"] if (cells := sure_cells(record, name))}
     if not rows:
         return
     yield (
@@ -232,7 +233,7 @@ def attack_head(attack: dict[str, Any]) -> str:
 def _walk(attack: dict[str, Any]) -> list[str]:
     """Step and start where they are not the usual ones, such as ``step 1`` and ``from x``."""
     name = attack["attack"]
-    if name not in TRAVEL:
+    if name not in TRAVEL or attack["steps"] is None:
         return []
     from_x = name == "pgd" and attack.get("random_start") is False
     return other_walk(
