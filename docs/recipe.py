@@ -211,20 +211,23 @@ def _judged_alike(records: dict[str, Any]) -> list[str]:
 
 
 def _to_smoothmix(rows: dict[str, Any], published: dict[str, Any]) -> list[str]:
-    """How far the recipe is from SmoothMix's published row, at the radii where both are known."""
-    own = next((row for name, row in rows.items() if name.startswith("recommended")), None)
-    if own is None or "smoothmix-1.0" not in published:
-        return []
-    theirs = published["smoothmix-1.0"]
-    gaps = [
-        f"{100 * cell['accuracy'] - told:+.1f} at r = {cell['radius']:g}"
-        for cell, told in zip(own["certified"], theirs["certified"])
-        if cell["radius"] in (*SHOWN, LARGEST)
-    ]
+    """How far each length of the recipe is from SmoothMix's published row, where both are known."""
+    theirs = published.get("smoothmix-1.0")
+    own = {name: row for name, row in rows.items() if name.startswith("recommended")}
+    return [] if theirs is None else [line for name in own for line in _distance(name, own[name], theirs)]
+
+
+def _distance(name: str, row: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+    pairs = list(zip(row["certified"], theirs["certified"]))
+    gaps = [100 * cell["accuracy"] - told for cell, told in pairs]
+    radii = [cell["radius"] for cell, _ in pairs]
+    least = min(range(len(gaps)), key=lambda place: gaps[place])
+    told = ", ".join(f"{gap:+.1f} at r = {radius:g}" for gap, radius in zip(gaps, radii))
+    cell, part = pairs[least][0], theirs["passes"] / row["passes"]
     return [
-        f"The recipe's longest run took {own['passes'] / 1e6:.1f} million passes, one part in "
-        f"{theirs['passes'] / own['passes']:.0f} of published SmoothMix's; its distance to that in points: "
-        f"{', '.join(gaps)}.",
+        f"`{name}` took one part in {part:.0f} of published SmoothMix's passes; its distance to that in "
+        f"points: {told}. The lowest is {gaps[least]:+.1f}, at r = {cell['radius']:g}, where the choice of "
+        f"digits alone is ± {50 * (cell['high'] - cell['low']):.1f}.",
         "",
     ]
 

@@ -12,7 +12,7 @@ import pytest
 
 from wassermix.core.errors import InputError
 from wassermix.data import cifar, idx, tiny_imagenet
-from wassermix.data.download import Remote, fetch_all
+from wassermix.data.download import Remote, Search, fetch_all
 
 CONTENT = np.random.default_rng(0).bytes(300_000)
 
@@ -83,6 +83,17 @@ def test_a_file_arrives_whole_and_is_not_fetched_twice(server, tmp_path, algorit
     assert files(tmp_path) == ["file.bin"]
     assert server.asked == [None]
     assert steps[-1] == (len(CONTENT), len(CONTENT))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_downloads_go_into_the_users_cache_and_nowhere_else(server, tmp_path, monkeypatch, shared):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("WASSERMIX_DATA", str(tmp_path / "shared"))
+    if not shared:
+        monkeypatch.delenv("WASSERMIX_DATA")
+    remote = Remote("file.bin", (server.url,), "sha256", hashlib.sha256(CONTENT).hexdigest())
+    assert Search().fetch("set", [remote], "set") == tmp_path / "cache/wassermix/set"
+    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
 
 
 def test_a_transfer_that_breaks_off_is_resumed_where_it_stopped(server, tmp_path):

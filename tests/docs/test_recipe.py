@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLAN = {"mode": "fixed", "n": 1000, "images": 100}
+PLAN = {"mode": "grid", "n": 1000, "images": 100}
 
 
 def row(acr: float, shares: dict[float, float]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where data is looked for: $WASSERMIX_DATA, the cache, and where Debian's dataset packages put theirs."""
+"""Where data is looked for: $WASSERMIX_DATA, where Debian's dataset packages put theirs, and the cache."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ SYSTEM = Path("/usr/share/datasets")
 
 
 def data_folders(root: Path | None = None) -> list[Path]:
-    """The folders to search, in order: ``root`` alone if given, else shared, cache, system."""
+    """The folders to search, in order: ``root`` alone if given, else shared, system, cache.
+
+    Downloads go into the last one, so that must be a folder of the user's own.
+    """
     if root is not None:
         return [Path(root)]
     shared = os.environ.get("WASSERMIX_DATA")
-    return ([Path(shared).expanduser()] if shared else []) + [cache_folder(), SYSTEM]
+    return ([Path(shared).expanduser()] if shared else []) + [SYSTEM, cache_folder()]
 
 
 def first_existing(folders: Iterable[Path], names: Iterable[str]) -> Path | None:
