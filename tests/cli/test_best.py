@@ -118,7 +118,7 @@ def test_a_run_with_a_model_of_ones_own_is_resumed_without_being_told_to_trust_i
     assert run(monkeypatch, *command, "--resume") == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_measure_together_and_train_to_one_budget(own: str, tmp_path: Path) -> None:
     words = ("--processes", 2, "train", own, "batch_size=4", "--minutes", 0.02, "--out", "two")
     with begun(*words) as both:

@@ -87,7 +87,8 @@ def test_differences_are_told_with_their_measure_and_on_a_grid_there_is_no_avera
     for own, words in (({"acr": 1.0}, "average radius"), ({}, "mean radius on the grid (rounded down)")):
         rows = {name: {"certified": [cell(0.0, 0.9)], **own} for name in "ab"}
         table = shown(rows, {"b": {"seeds": 1, "acr_difference": gap(0.1)}})
-        assert str(table.columns[-1].header) == f"{words} against a"
+        assert str(table.columns[-1].header) == "difference"
+        assert f"difference: {words} against a, with its 95% interval." in str(table.caption)
         assert list(table.columns[-1].cells) == ["", "+0.100 (+0.099 to +0.101)"]
 
 

@@ -116,7 +116,7 @@ def test_every_parameter_is_on_the_page(page: Page, two_runs: list[Path]) -> Non
     }
     assert {
         ("augment.ratio", "1"),
-        ("step_size", "0.0039"),
+        ("steps", "20"),
         ("n0", "100"),
         ("entropy", "0.02"),
         ("every", "20"),

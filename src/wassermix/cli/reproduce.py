@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.markup import escape
 from rich.table import Table as Shown
 from rich.text import Text
@@ -30,6 +31,7 @@ from wassermix.experiments import (
 from wassermix.experiments.crossings import table_crossings
 from wassermix.experiments.earlier import changed_rows
 from wassermix.experiments.page import attack_head, measure_words
+from wassermix.experiments.sureness import sure_cells
 
 __all__ = ["list_tables", "run_reproduce"]
 
@@ -118,19 +120,19 @@ def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, s
 
 def _shown(record: dict[str, Any]) -> Shown:
     """The table in short, to fit a terminal; the file has every cell."""
-    shown, rows = Shown(title=escape(record["title"])), record["results"]
+    shown = Shown(title=escape(record["title"]), box=box.SIMPLE_HEAD, pad_edge=False)
+    rows = {name: {**row, "p_a": sure_cells(record, name)} for name, row in record["results"].items()}
     judged = {name: _judged(row) for name, row in rows.items()}
     measures = list(dict.fromkeys(head for found in judged.values() for head in found))
-    for head in ("row", "seeds", "updates", "minutes", *measures):
-        shown.add_column(escape(head), overflow="fold")
     against = record["against_control"]
-    if against:
-        shown.add_column(escape(_against(record)), overflow="fold")
+    for head in ("row", "seeds", "minutes", *measures, *(["difference"] if against else [])):
+        shown.add_column(escape(head), overflow="fold")
     for name, row in rows.items():
-        cells = [str(len(row["seeds"])), f"{row['updates']:.0f}", f"{row['minutes']:.1f}"]
+        cells = [str(len(row["seeds"])), f"{row['minutes']:.1f}"]
         cells += [judged[name].get(head, "") for head in measures]
         shown.add_row(escape(name), *cells, *([_gap(against.get(name))] if against else []))
-    said = "\n".join([*_band(rows), *(f"{sentence}." for sentence in table_crossings(record))])
+    compared = [_against(record)] if against else []
+    said = "\n".join([*compared, *_band(rows), *(f"{sentence}." for sentence in table_crossings(record))])
     shown.caption = Text(said) if said else None  # names are no markup
     return shown
 
@@ -177,10 +179,10 @@ def _some_radii(row: dict[str, Any]) -> dict[str, str]:
 
 
 def _against(record: dict[str, Any]) -> str:
-    """The head of the differences: what they are of, and to which row."""
+    """What the differences are of, and to which row."""
     name, found = next(iter(record["against_control"].items()))
     words = measure_words(_told(found), record["results"].get(name, {}))
-    return f"{words} against {record['control']}"
+    return f"difference: {words} against {record['control']}, with its 95% interval."
 
 
 def _told(comparison: dict[str, Any]) -> str:
