@@ -48,7 +48,7 @@ def test_channels_last_votes_as_the_plain_model_does(network: nn.Module) -> None
     assert np.mean(fast == torch.stack(plain).numpy()) >= 0.9999
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.compile uses what torch itself deprecates
 @pytest.mark.skipif(not compiler_exists(), reason="torch.compile needs a C++ compiler")
 def test_a_compiled_model_votes_as_the_plain_one_does() -> None:
