@@ -24,6 +24,7 @@ from recipe import write_recommendation
 
 from wassermix.evidence.schemas import write_schemas
 from wassermix.experiments import (
+    draw_figure,
     load_claims,
     load_table,
     study_names,
@@ -172,7 +173,7 @@ def results_page() -> str:
     """docs/results.md: the findings in words, then every finished table."""
     words = (DOCS / "findings.md").read_text()
     records = [path for name in table_names() if (path := RESULTS / f"{name}.json").exists()]
-    tables = [line for path in records for line in (table_page(json.loads(path.read_text())), "")]
+    tables = [line for path in records for line in finished_table(json.loads(path.read_text()))]
     parts = [
         words.rstrip(),
         "",
@@ -188,6 +189,13 @@ def results_page() -> str:
         if (RESULTS / f"{name}.json").exists():  # benchmarks are run one by one
             parts += [*table(json.loads((RESULTS / f"{name}.json").read_text())), ""]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def finished_table(record: dict[str, Any]) -> list[str]:
+    """A table's part of the page, and its picture where it has one."""
+    name = f"{record['table']}.svg"
+    drawn = [f"![{record['title']}]({name})", ""] if draw_figure(record, DOCS / name) else []
+    return [table_page(record), "", *drawn]
 
 
 def verdicts() -> str:
