@@ -68,10 +68,10 @@ def test_data_lives_where_the_environment_says(tmp_path, monkeypatch):
     assert cache_folder() == tmp_path / "wassermix"
     assert [str(folder) for folder in data_folders()] == [
         "/home/someone/data",
-        str(tmp_path / "wassermix"),
         SYSTEM,
+        str(tmp_path / "wassermix"),
     ]
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.delenv("WASSERMIX_DATA")
-    assert [str(folder) for folder in data_folders()] == ["/home/someone/.cache/wassermix", SYSTEM]
+    assert [str(folder) for folder in data_folders()] == [SYSTEM, "/home/someone/.cache/wassermix"]
     assert data_folders(tmp_path) == [tmp_path]
