@@ -270,12 +270,19 @@ def _draw_passes(axes: Axes, rows: dict[str, Any], plan: dict[str, Any]) -> None
     axes.legend(frameon=False, fontsize=7)
 
 
+def _short(name: str) -> str:
+    """A row's name without its length, which the legend tells."""
+    return name.partition(" at ")[0]
+
+
 def _draw_radii(axes: Axes, records: dict[str, Any]) -> None:
     """Certified accuracy against the radius at sigma 1.0: our rows whole, published ones dashed."""
     for name, row in records["results"].items():
         if "1.0" in name:
             cells = [(cell["radius"], 100 * cell["accuracy"]) for cell in row["certified"]]
-            axes.plot(*zip(*cells), "-", linewidth=2, label=f"{name}, ours, {row['passes'] / 1e6:.1f} M")
+            axes.plot(
+                *zip(*cells), "-", linewidth=2, label=f"{_short(name)}, ours, {row['passes'] / 1e6:.1f} M"
+            )
     for name, row in records["published"].items():
         if "1.0" in name:
             cells = [(STEP * place, value) for place, value in enumerate(row["certified"])]
