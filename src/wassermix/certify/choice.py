@@ -11,7 +11,6 @@ import hashlib
 import json
 import platform
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -179,12 +178,10 @@ def _compiled(model: Classifier, x: Tensor, settings: CertifySettings, speeds: S
     def timed(votes: Voter) -> tuple[float, float]:
         return time.perf_counter() - begun, _speed(votes, x, SECONDS / 6)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch's compiler warns of its own parts
-        try:
-            took, speed = _drawn(model, x, asked, timed)
-        except InputError:  # a model that cannot be compiled is run as it is
-            took, speed = 0.0, 0.0
+    try:
+        took, speed = _drawn(model, x, asked, timed)
+    except InputError:  # a model that cannot be compiled is run as it is
+        took, speed = 0.0, 0.0
     return replace(speeds, compiled=speed, compile_seconds=took)
 
 

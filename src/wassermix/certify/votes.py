@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import shutil
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -134,9 +135,11 @@ def _compiled(model: Classifier) -> Classifier:
     Its weights are not frozen into the kernels: that gains another 5% on LeNet, and a model trained on
     between two certifications would be certified with its old weights.
     """
-    from torch._dynamo.exc import TorchDynamoException  # seconds to import, so only where it is needed
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch's compiler uses what PyTorch deprecates
+        from torch._dynamo.exc import TorchDynamoException  # seconds to import, so only where it is needed
 
-    compiled: Classifier = torch.compile(model, dynamic=False)
+        compiled: Classifier = torch.compile(model, dynamic=False)
 
     def forward(x: Tensor) -> Tensor:
         try:
