@@ -9,35 +9,20 @@ from typing import Any
 
 import pytest
 
+from experiments.small_table import SMALL
 from wassermix.cli.reproduce import run_reproduce
 from wassermix.core.files import write_json
 from wassermix.experiments import Table, gather, load_table, run_table
 from wassermix.experiments.earlier import changed_rows
 
-SMALL = """
-title: "Two rows on Gaussians"
-recipe: vectors
-common: {data: gaussians, data.classes: 3, data.dim: 3, model: mlp, "model.hidden": [], epochs: 1, sigma: 0.5}
-seeds: [0, 1]
-certify: {n: 200, images: 20}
-attacks: [{attack: pgd, norm: l2, eps: 0.5, steps: 2, images: 20}]
-audit: {points: 3, per_class: 10}
-control: plain
-against: {plain: mixed}
-rows:
-  plain: {}
-  mixed: {augment: mixup}
-  jittered: {augment: jitter}
-tests:
-  - {claim: pairing, row: mixed, control: plain, margin: 0.01}
-"""
+WITH_A_TEST = SMALL + "tests: [{claim: pairing, row: mixed, control: plain, margin: 0.01}]\n"
 PARTS = ("results", "against_control", "against_rows", "tested", "runs")
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
     file = tmp_path_factory.mktemp("table") / "small.yaml"
-    file.write_text(SMALL)
+    file.write_text(WITH_A_TEST)
     return load_table(str(file))
 
 
@@ -137,7 +122,7 @@ def test_the_command_keeps_the_rows_that_its_file_holds(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = tmp_path / "small.yaml"
-    file.write_text(SMALL)
+    file.write_text(WITH_A_TEST)
     earlier = gather(table, computers[0], name="small")
     shutil.copytree(computers[1], tmp_path / "runs" / "small")
     earlier["results"]["gone"] = earlier["results"]["plain"]

@@ -11,6 +11,7 @@ import pytest
 import torch
 from scipy import stats
 
+from experiments.small_table import SMALL
 from wassermix.core.errors import InputError
 from wassermix.core.lock import locked
 from wassermix.engine.run import load_run
@@ -29,20 +30,6 @@ from wassermix.experiments.reuse import reuse_training
 from wassermix.recipes import load_recipe
 
 BOTH_WAYS = (("against_control", "mixed"), ("against_rows", "plain"))
-SMALL = """
-title: "Two rows on Gaussians"
-recipe: vectors
-common: {data: gaussians, data.classes: 3, data.dim: 3, model: mlp, "model.hidden": [], epochs: 1, sigma: 0.5}
-seeds: [0, 1]
-certify: {n: 200, images: 20}
-attacks: [{attack: pgd, norm: l2, eps: 0.5, steps: 2, images: 20}]
-audit: {points: 3, per_class: 10}
-control: plain
-against: {plain: mixed}
-rows:
-  plain: {}
-  mixed: {augment: mixup}
-"""
 ENSEMBLE = SMALL.replace("rows:\n", "rows:\n  both: {ensemble: mixed}\n")
 
 
