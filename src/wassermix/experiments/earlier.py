@@ -33,9 +33,8 @@ def with_earlier_summaries(
     old = {row for row in earlier["results"] if row not in record["runs"] and _same(record, earlier, row)}
     joined = {**record, "results": _joined(record, "results", earlier["results"], old)}
     for key, others in compared.items():
-        same = {
-            row for row, other in others.items() if {row, other} <= old and _asked_too(earlier, row, other)
-        }
+        same = {row for row, other in others.items() if {row, other} <= old}
+        same = {row for row in same if _asked_too(record, earlier, key, row)}
         joined[key] = _joined(record, key, earlier[key], same)
     known = {(test["row"], test["control"]) for test in record["tested"]}
     asked = {(test["row"], test["control"]) for test in record["tests"]}
@@ -63,9 +62,11 @@ def _bare(value: Any) -> Any:
     return {key: one for key, one in value.items() if key not in SPEED} if isinstance(value, dict) else value
 
 
-def _asked_too(earlier: Record, row: str, other: str) -> bool:
-    """Whether the earlier record compared the same two rows."""
-    return earlier["against"].get(row) == other or other.startswith(str(earlier["control"]))
+def _asked_too(record: Record, earlier: Record, key: str, row: str) -> bool:
+    """Whether the earlier record compared the row with the same one."""
+    if key == "against_control":
+        return bool(record["control"] == earlier["control"])
+    return bool(record["against"].get(row) == earlier["against"].get(row))
 
 
 def _joined(record: Record, key: str, earlier: Mapping[str, Any], kept: set[str]) -> dict[str, Any]:

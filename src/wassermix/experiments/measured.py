@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ def _certified(log: Path) -> Measured:
         "p_a": plain(distribution(rows)),  # from the counts: files of early versions have none, or another
         "reach": rows.reach if math.isfinite(rows.reach) else None,
         "right": "".join(map(str, rows.correct.int().tolist())),
-        "radius": _in_one_line(f"{value:.7g}" for value in (rows.radius * rows.correct).tolist()),
+        "radius": " ".join(f"{value:.7g}" for value in (rows.radius * rows.correct).tolist()),
     }
 
 
@@ -113,8 +113,3 @@ def _attacked(result: AttackResult) -> Measured:
     }
     right = {key: getattr(result, key).int().tolist() for key in ("clean_correct", "robust_correct")}
     return {**kept, **means, **{key: "".join(map(str, values)) for key, values in right.items()}}
-
-
-def _in_one_line(words: Iterable[str]) -> str:
-    """Numbers as one text: a file with one line for each would hide its other contents."""
-    return " ".join(words)
