@@ -105,6 +105,14 @@ def test_every_evaluation_judges_the_last_weights_where_asked(
         assert marks[not last] not in new.read_text()
 
 
+def test_a_result_by_another_name_still_says_that_it_judged_the_last_weights(
+    runs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert certify(monkeypatch, runs[2], "--last", "--name", "mine") == 0
+    assert judged(runs[2], "certify", "mine")["weights"] == "last"
+    assert run(monkeypatch, "verify", runs[2] / "certify" / "mine.tsv", "--replay", 3) == 0
+
+
 def test_drift_is_told_of_the_last_weights_too(
     runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ import torch
 import torch.multiprocessing as mp
 from safetensors.torch import load_file
 
-from wassermix.engine import distributed, train
+from wassermix.engine import RunDir, distributed, train
 from wassermix.engine.settings import build_config
 
 RECIPE: dict[str, Any] = {
@@ -23,6 +23,7 @@ RECIPE: dict[str, Any] = {
     "epochs": 2,
     "batch_size": 16,
 }
+TAUGHT = {"data.train_size": 95, "method": {"name": "catrs", "draws": 900}}  # an odd number of samples
 NOISY = {"method": "gaussian", "augment": "geodesic", "augment.pair_size": 8, "regularizer": "geodesic"}
 
 
@@ -32,6 +33,7 @@ def _worker(rank: int, port: int, out: str) -> None:
     with distributed.process_group():
         train(build_config(RECIPE), Path(out) / "two")
         train(build_config(RECIPE, NOISY), Path(out) / "noisy")
+        train(build_config(RECIPE, {**TAUGHT, "method.teacher": str(Path(out) / "two")}), Path(out) / "taught")
 
 
 def _free_port() -> int:
@@ -60,3 +62,12 @@ def test_augmentation_and_smoothness_train_in_two_processes(trained: Path) -> No
     last = json.loads((trained / "noisy" / "metrics.jsonl").read_text().splitlines()[-1])
     assert last["updates"] == 2 * (2 * 96 // 32)
     assert "smoothness" in last["loss"]
+
+
+@pytest.mark.slow
+def test_two_processes_share_the_votes_of_a_teacher(trained: Path, tmp_path: Path) -> None:
+    train(build_config(RECIPE, {**TAUGHT, "method.teacher": str(trained / "two")}), tmp_path / "taught")
+    one, two = (RunDir(folder / "taught").load_state()["votes"] for folder in (tmp_path, trained))
+    assert two.shape == one.shape == (95, 2)
+    assert not two.equal(one)  # each process has noises of its own
+    torch.testing.assert_close(two, one, atol=0.1, rtol=0)  # six standard errors of 900 votes

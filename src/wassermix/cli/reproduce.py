@@ -132,9 +132,19 @@ def _shown(record: dict[str, Any]) -> Shown:
         cells += [judged[name].get(head, "") for head in measures]
         shown.add_row(escape(name), *cells, *([_gap(against.get(name))] if against else []))
     compared = [_against(record)] if against else []
-    said = "\n".join([*compared, *_band(rows), *(f"{sentence}." for sentence in table_crossings(record))])
+    said = "\n".join([*compared, *_band(rows), *_some_crossings(table_crossings(record))])
     shown.caption = Text(said) if said else None  # names are no markup
     return shown
+
+
+SHOWN_CROSSINGS = 3
+
+
+def _some_crossings(sentences: list[str]) -> list[str]:
+    """The first crossings of rows, and how many more there are: a long table would fill the screen."""
+    shown = [f"{sentence}." for sentence in sentences[:SHOWN_CROSSINGS]]
+    more = len(sentences) - len(shown)
+    return [*shown, f"{more} more {'pair' if more == 1 else 'pairs'} of rows cross likewise."] if more else shown
 
 
 def _judged(row: dict[str, Any]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from wassermix.cli.certify import in_precision
 from wassermix.cli.console import say
 from wassermix.cli.target import load_target
 from wassermix.core.errors import InputError
+from wassermix.engine.target import LAST_WEIGHTS
 from wassermix.evidence import check_bundle, is_bundle
 
 __all__ = ["run_verify"]
@@ -79,7 +80,8 @@ def _replayed(path: Path, options: Mapping[str, Any], *, images: int) -> Record:
     found = read_verifiable(path, trust=bool(options.get("trust")))
     settings = found.settings
     assert settings is not None, "a verifiable file has its parameters"
-    run, last = path.parent.parent, bool(options.get("last")) or path.stem.endswith("-last")
+    run = path.parent.parent
+    last = bool(options.get("last")) or found.about.get("weights") == LAST_WEIGHTS
     given = {**options, "split": found.about.get("split", options.get("split", "test")), "last": last}
     if is_bundle(run.parent) and options.get("model") is None:
         model, samples = from_bundle(run.parent, given, last=last)

@@ -17,6 +17,7 @@ from wassermix.core.errors import LostProcessError
 from wassermix.core.processes import rank, world_size
 
 __all__ = [
+    "joined",
     "process_group",
     "rank",
     "share_of",
@@ -66,6 +67,15 @@ def share_of(order: Tensor) -> Tensor:
     world = world_size()
     missing = -len(order) % world
     return torch.cat([order, order[:missing]])[rank() :: world]
+
+
+def joined(own: Tensor, length: int) -> Tensor:
+    """Everyone's rows in the samples' order, where each has those of its :func:`share_of` ``length``."""
+    if world_size() == 1:
+        return own
+    shares = [torch.empty_like(own) for _ in range(world_size())]
+    dist.all_gather(shares, own)
+    return torch.stack(shares, dim=1).flatten(0, 1)[:length]
 
 
 def wait_for_all() -> None:

@@ -154,15 +154,20 @@ class _Training:
         if counting is None or self.teacher is None or self.votes is not None:
             return
         started = time.perf_counter()
-        noise = stream(self.config.seed, "teacher", device=self.device)
-        self.votes = count_votes(self.teacher, train, counting, generator=noise, counted=self._tell_votes)
+        noise = stream(self.config.seed, "teacher", distributed.rank(), device=self.device)
+        own = distributed.share_of(torch.arange(len(train)))
+        votes = count_votes(
+            self.teacher, train, counting, generator=noise, indices=own, counted=self._tell_votes
+        )
+        self.votes = distributed.joined(votes, len(train))
         self.state.seconds += time.perf_counter() - started
         self.state.beforehand = passes_beforehand(self.parts)
         self.state.passes += self.state.beforehand
 
     def _tell_votes(self, done: int) -> None:
         if self.progress is not None:
-            self.progress(self._share(), f"the teacher votes: {done} of {len(self.parts.data.train)} samples")
+            most = -(-len(self.parts.data.train) // distributed.world_size())
+            self.progress(self._share(), f"the teacher votes: {done} of {most} samples")
 
     def _epoch(self, source: Split) -> dict[str, float]:
         """One pass over ``source``; the mean of each term of the loss."""

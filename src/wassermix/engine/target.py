@@ -16,7 +16,10 @@ from wassermix.engine.build import Inputs, load_dataset, make_model, model_for
 from wassermix.engine.rundir import RunDir
 from wassermix.models.normalize import Normalize
 
-__all__ = ["Target", "find_split", "foreign_target", "run_model", "run_target"]
+__all__ = ["LAST_WEIGHTS", "Target", "find_split", "foreign_target", "run_model", "run_target"]
+
+LAST_WEIGHTS = "last"
+"""What a result's ``weights`` say where it judged those of the last update, not their average."""
 
 Progress = Callable[[int, int], None]
 
@@ -52,8 +55,10 @@ class Target:
     def about(self) -> dict[str, str]:
         """What a result must say of the samples it was made with."""
         note = " ".join(part for part in (self.data.note, self._unfinished()) if part)
-        file = {"model_file": self.model_file} if self.model_file else {}
-        return {"data": self.data.name, "split": self.split_name, "note": note, **file}
+        more = {"model_file": self.model_file} if self.model_file else {}
+        if self.last:
+            more["weights"] = LAST_WEIGHTS
+        return {"data": self.data.name, "split": self.split_name, "note": note, **more}
 
     def noise(self, sigma: float | None = None) -> float:
         """The noise to certify with: what is asked for, or else the model's own."""

@@ -91,6 +91,7 @@ ABOUT: dict[str, tuple[Any, str]] = {
     "split": (str, "which part of it"),
     "note": (str, "what a reader should know of the data or the model"),
     "model_file": (str, "the file or factory of a model that was not trained here"),
+    "weights": (str, "of a run with averaged weights: last, where those of the last update were judged"),
 }
 VERSION: dict[str, tuple[Any, str]] = {"version": (str, "of wassermix")}
 
@@ -220,7 +221,7 @@ MANIFEST = FileShape(
         "inputs": (ModelInputs, "what the model must know of its data"),
         "files": (dict[str, FileMark], "path below the bundle -> what the file was"),
     },
-    optional=("note", "model_file"),
+    optional=("note", "model_file", "weights"),
 )
 
 SCHEMAS = {

@@ -36,19 +36,23 @@ def count_votes(
     counting: Counting,
     *,
     generator: torch.Generator,
+    indices: Tensor | None = None,
     counted: Callable[[int], None] = lambda _: None,
 ) -> Tensor:
     """The share of a teacher's votes for each class under noise, on each sample: float32 ``(n, k)``.
 
-    Samples go in order to the generator's device, so that the same teacher and seed vote the same again.
-    ``counted`` hears how many samples are done.
+    Samples (all, or those at ``indices``) go in order to the generator's device, so that the same teacher
+    and seed vote the same again. ``counted`` hears how many samples are done.
     """
     rows: list[Tensor] = []
-    for chunk in torch.arange(len(samples)).split(max(1, ROWS // counting.draws)):
+    done = 0
+    wanted = torch.arange(len(samples)) if indices is None else indices
+    for chunk in wanted.split(max(1, ROWS // counting.draws)):
         x = samples.get(chunk).to(generator.device)
         noisy = x + noises(x, counting.sigma, count=counting.draws, generator=generator)
         rows.append(smoothed_prediction(teacher, noisy)[1].float().cpu())
-        counted(int(chunk[-1]) + 1)
+        done += len(chunk)
+        counted(done)
     return torch.cat(rows)
 
 
