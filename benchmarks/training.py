@@ -20,6 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from benchmarks.training_page import write_page
 from wassermix.certify import certify
 from wassermix.core.memory import keep_freed_memory
 from wassermix.data import load_data
@@ -48,6 +49,7 @@ def main() -> None:
     RESULT.write_text(json.dumps(record, indent=1) + "\n")
     for row in rows:
         print(row)
+    write_page()
 
 
 def measure(threads: int) -> dict[str, float]:

@@ -213,7 +213,8 @@ def speed_table(record: dict[str, Any]) -> list[str]:
         f"a bare loop in PyTorch's default memory layout (torch {record['torch']}, batches of "
         f"{record['batch']}; medians, each round in a process of its own). Channels last in memory and "
         "keeping freed blocks make the difference; a plain loop that does the same is in "
-        "[What a certified table costs](certify-benchmark.md).",
+        "[What a certified table costs](certify-benchmark.md), what was tried in training in "
+        "[What an update costs](training-benchmark.md).",
         "",
         "| threads | training, ours | bare | ratio | certification, ours | bare | ratio |",
         "|---|---|---|---|---|---|---|",

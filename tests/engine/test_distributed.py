@@ -33,7 +33,8 @@ def _worker(rank: int, port: int, out: str) -> None:
     with distributed.process_group():
         train(build_config(RECIPE), Path(out) / "two")
         train(build_config(RECIPE, NOISY), Path(out) / "noisy")
-        train(build_config(RECIPE, {**TAUGHT, "method.teacher": str(Path(out) / "two")}), Path(out) / "taught")
+        taught = {**TAUGHT, "method.teacher": str(Path(out) / "two")}
+        train(build_config(RECIPE, taught), Path(out) / "taught")
 
 
 def _free_port() -> int:

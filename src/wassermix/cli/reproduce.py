@@ -143,8 +143,9 @@ SHOWN_CROSSINGS = 3
 def _some_crossings(sentences: list[str]) -> list[str]:
     """The first crossings of rows, and how many more there are: a long table would fill the screen."""
     shown = [f"{sentence}." for sentence in sentences[:SHOWN_CROSSINGS]]
-    more = len(sentences) - len(shown)
-    return [*shown, f"{more} more {'pair' if more == 1 else 'pairs'} of rows cross likewise."] if more else shown
+    if more := len(sentences) - len(shown):
+        shown.append(f"{more} more {'pair' if more == 1 else 'pairs'} of rows cross likewise.")
+    return shown
 
 
 def _judged(row: dict[str, Any]) -> dict[str, str]:
