@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -19,12 +20,15 @@ def component(num_classes: int, *, sigma: float = 0.5, name: str) -> tuple[int, 
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     points = [
         EntryPoint("ordered", "collections:OrderedDict", "wassermix.tests"),
         EntryPoint("broken", "no_such_module:Class", "wassermix.tests"),
     ]
     monkeypatch.setattr(module, "entry_points", lambda group: points if group == "wassermix.tests" else [])
+    module._announced.cache_clear()
+    yield
+    module._announced.cache_clear()
 
 
 def test_names_are_listed_without_importing(installed: None) -> None:

@@ -7,6 +7,7 @@ is asked for.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import re
@@ -74,7 +75,7 @@ class Registry:
         return keyword_options(self.find(name), context=context)
 
     def _plugins(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=self.group)}
+        return _announced(self.group, tuple(sys.path))
 
     def _loaded(self, point: EntryPoint) -> Callable[..., Any]:
         try:
@@ -85,6 +86,15 @@ class Registry:
                 f"{type(error).__name__}: {error}"
             ) from error
         return found
+
+
+@functools.cache
+def _announced(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """The entry points of ``group`` among the packages on ``path``, which is ``sys.path``.
+
+    Kept, because a look reads a file of every installed package; another path is looked at anew.
+    """
+    return {point.name: point for point in entry_points(group=group)}
 
 
 def call_with(
