@@ -24,7 +24,8 @@ def draw(record: dict[str, Any], docs: Path) -> None:
     rows = [row(name, one) for name, found in record["data"].items() for one in largest(found)]
     fill(docs / "vectors.md", "geometry", table(HEADS, rows))
     blur = [[name, f"{one['image']:.2f}", f"{one['spread']:.2f}"] for name, one in record["blur"].items()]
-    fill(docs / "vectors.md", "blur", table(["pairs", "variance of the image", "spread half-way"], blur))
+    heads = ["pairs", "variance of the transported points", "spread half-way"]
+    fill(docs / "vectors.md", "blur", table(heads, blur))
 
 
 def largest(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

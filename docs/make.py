@@ -177,6 +177,8 @@ def results_page() -> str:
     parts = [
         words.rstrip(),
         "",
+        "## Tables",
+        "",
         *tables,
         "## The demo",
         "",
@@ -272,33 +274,10 @@ def overhead_table(record: dict[str, Any]) -> list[str]:
     return lines
 
 
-def update_table(record: dict[str, Any]) -> list[str]:
-    """Where an update spends its time, and what other ways of running it gain or lose."""
-    spent = record["milliseconds"]
-    second = [spent[f"second convolution, {part}"] for part in SECOND]
-    share = sum(second) / spent["update, channels last (ours)"]
-    product = spent["second convolution, one product of matrices"]
-    slow = max(second) > 1.2 * product
-    left = "so there is time to gain in them" if slow else "so in them there is little left to gain"
-    return [
-        f"`python -m benchmarks update`: processor time of LeNet on batches of {record['batch']}, one thread "
-        f"(torch {record['torch']}). Compiling and bfloat16 were slower on this processor; noise and "
-        f"averaging are small beside the passes. The second convolution takes {share:.0%} of an update: "
-        f"forward and two gradients, {min(second):.1f} to {max(second):.1f} ms each. One product of matrices "
-        f"with as many operations takes {product:.1f} ms, {left}.",
-        "",
-        "| part | milliseconds |",
-        "|---|---|",
-        *(f"| {name} | {value:.2f} |" for name, value in spent.items()),
-    ]
-
-
-SECOND = ("forward", "gradient of its inputs", "gradient of its weights")
 SPEED = {
     "training": speed_table,
     "augment": augment_table,
     "overhead": overhead_table,
-    "update": update_table,
 }
 
 

@@ -131,8 +131,9 @@ def _band(rows: dict[str, Any]) -> str:
         return ""
     below, above = (100 * max(abs(cell[end] - cell["share"]) for cell in cells) for end in ("low", "high"))
     return (
-        " p_A: the share of images whose label has so much probability under noise; its 95% band for all p "
-        f"at once reaches {below:.1f} points or less down and {above:.1f} or less up."
+        " p_A is the probability of an image's label under noise; its columns give the share of images, in "
+        f"per cent, where it is at least so large. The 95% band for all p at once reaches {below:.1f} points "
+        f"or less down and {above:.1f} or less up."
     )
 
 

@@ -83,7 +83,8 @@ def _section(
         yield ""
     if missing := list(dict.fromkeys(one.source for one in verdicts if one.measured is None)):
         commands = ", ".join(f"`wassermix reproduce {source}`" for source in missing)
-        yield f"Not measured yet{', in part' if measured else ''}: {commands}."
+        which = ", or not for the two rows that this claim compares" if measured else ""
+        yield f"Not measured yet{which}: {commands}."
         yield ""
 
 
