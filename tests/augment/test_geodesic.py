@@ -409,3 +409,15 @@ def test_all_pairs_of_classes_come_before_any_comes_again() -> None:
     made = augment.make_set(source, generator=seeded())
     found = set(zip(made.class0.tolist(), made.class1.tolist()))
     assert found == set(itertools.permutations(range(3), 2))
+
+
+def test_samples_that_fill_a_class_all_leave_it() -> None:
+    source, wanted = vectors((20, 30, 25, 9)), torch.tensor([0, 30, 7, 0])
+    found = GeodesicAugmenter(num_classes=4, pair_size=8).fill_classes(source, wanted)
+    assert torch.bincount(found.class0, minlength=4).tolist() == wanted.tolist()
+
+
+def test_a_class_without_samples_cannot_be_filled() -> None:
+    source = vectors((20, 30, 25, 9))
+    with pytest.raises(InputError, match="class 4 has no samples"):
+        GeodesicAugmenter(num_classes=5).fill_classes(source, torch.tensor([0, 0, 0, 0, 3]))

@@ -24,8 +24,18 @@ PLAIN: dict[str, Any] = {
         {"augment": {"name": "geodesic", "ratio": 2.0, "refresh": 2}},
         {"augment": {"name": "mixup"}, "regularizer": {"name": "geodesic"}},
         {"budget": "passes:1000"},
+        {
+            "budget": "passes:16000",
+            "batch_size": 10,
+            "method": {
+                "name": "phases",
+                "sigma": 0.5,
+                "until": [0.3],
+                "sections": [{"name": "gaussian"}, {"name": "consistency", "noises": 8}],
+            },
+        },
     ],
-    ids=["plain", "copies", "stored", "online", "budget"],
+    ids=["plain", "copies", "stored", "online", "budget", "phases"],
 )
 def test_updates_and_passes_are_those_of_the_training(change: dict[str, Any], tmp_path: Path) -> None:
     config = build_config(PLAIN | change)

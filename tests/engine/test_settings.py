@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from wassermix.core.errors import InputError
-from wassermix.engine.settings import build_config, config_hash, dump_config, parse_value
+from wassermix.engine.settings import LENGTHS, build_config, config_hash, dump_config, parse_value
 from wassermix.recipes import load_recipe, recipe_names
 
 DEMO = load_recipe("demo")
@@ -111,3 +111,15 @@ def test_configs_and_registries_are_known_without_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "6 ['erm'] False"
+
+
+@pytest.mark.parametrize("length", [{"epochs": 3}, {"updates": 7}, {"budget": "passes:90"}])
+def test_a_length_that_is_given_replaces_the_recipes_own(length: dict[str, Any]) -> None:
+    config = build_config(load_recipe("best"), length)
+    given = {key: getattr(config, key) for key in LENGTHS}
+    assert {key: value for key, value in given.items() if value is not None} == length
+
+
+def test_two_lengths_at_once_are_refused() -> None:
+    with pytest.raises(InputError, match="updates=9 and epochs=3 both say how long"):
+        build_config(load_recipe("best"), {"epochs": 3, "updates": 9})

@@ -11,9 +11,11 @@ import pytest
 
 from experiments.small_table import SMALL
 from wassermix.cli.reproduce import run_reproduce
-from wassermix.core.files import write_json
+from wassermix.core.errors import InputError
+from wassermix.core.files import read_json, write_json
 from wassermix.experiments import Table, gather, load_table, run_table
 from wassermix.experiments.earlier import changed_rows
+from wassermix.experiments.table import CertifyPlan
 
 WITH_A_TEST = SMALL + "tests: [{claim: pairing, row: mixed, control: plain, margin: 0.01}]\n"
 PARTS = ("results", "against_control", "against_rows", "tested", "runs")
@@ -130,4 +132,47 @@ def test_the_command_keeps_the_rows_that_its_file_holds(
     record = run_reproduce(str(file), rows=["mixed"], out=tmp_path / "runs", results=tmp_path)
     assert record["results"].keys() == {"plain", "mixed"}
     assert "mixed" in record["against_control"]
-    assert "trained or judged otherwise: gone" in " ".join(capsys.readouterr().out.split())
+    assert "left out" in (said := " ".join(capsys.readouterr().out.split()))
+    assert "gone" in said
+    assert "gone" in read_json(tmp_path / "small.earlier.json")["results"]  # nothing is lost
+
+
+def test_a_run_trained_or_certified_by_other_settings_does_not_count(
+    table: Table, computers: tuple[Path, Path, Path]
+) -> None:
+    longer = {**table.rows, "plain": {"epochs": 2}}
+    assert gather(table.model_copy(update={"rows": longer}), computers[0], name="small")["results"] == {}
+    fewer = table.model_copy(update={"certify": CertifyPlan(n=200, images=10)})
+    assert gather(fewer, computers[0], name="small")["results"] == {}
+
+
+def test_an_earlier_run_whose_recipe_has_changed_since_is_left_out(
+    table: Table, computers: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    earlier = gather(table, computers[0], name="small")
+    earlier["runs"]["plain"][0]["training"] = "another recipe of the same name"
+    kept = gather(table, tmp_path, name="small", earlier=earlier)
+    assert kept["results"]["plain"]["seeds"] == [1]
+
+
+def test_what_compared_two_early_rows_outlives_a_new_run_of_one(
+    table: Table, computers: tuple[Path, Path, Path]
+) -> None:
+    earlier = without_runs(gather(table, computers[2], name="small"))
+    joined = gather(table, computers[0], name="small", earlier=earlier)
+    assert joined["against_control"] == earlier["against_control"] != {}
+    assert joined["tested"] == earlier["tested"] != []
+
+
+def test_a_record_from_before_further_comparisons_is_read(
+    table: Table, computers: tuple[Path, Path, Path]
+) -> None:
+    earlier = without_runs(gather(table, computers[0], name="small"))
+    del earlier["against_rows"], earlier["against"]
+    assert gather(table, computers[1], name="small", earlier=earlier)["results"].keys() == {"plain", "mixed"}
+
+
+def test_a_file_with_the_name_of_a_shipped_table_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "scaling.yaml").write_text(SMALL)
+    with pytest.raises(InputError, match="rename"):
+        run_reproduce(str(tmp_path / "scaling.yaml"), rows=None, out=tmp_path / "runs", results=tmp_path)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from wassermix.core.intervals import holm
 from wassermix.experiments.gather import paired_difference
-from wassermix.experiments.statistics import Estimate, decide, equivalence, holm, recovered
+from wassermix.experiments.statistics import Estimate, decide, equivalence, recovered
 
 
 def closed_bonferroni(values: list[float]) -> list[float]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from wassermix.experiments.page import _sureness
 from wassermix.experiments.sureness import sure_cells
 
 CELLS = [{"p": p, "share": 0.9, "low": 0.8, "high": 0.95} for p in (0.5, 0.9)]
@@ -22,3 +25,15 @@ def test_early_records_that_picked_a_class_do_not_tell_the_share_at_one_half(
 
 def test_a_row_without_certificates_tells_nothing() -> None:
     assert sure_cells({"results": {"a": {}}, "certify": None}, "a") == []
+
+
+def test_rows_with_and_without_a_level_stand_under_the_right_heads() -> None:
+    record: dict[str, Any] = {
+        "results": {"old": {"p_a": CELLS}, "new": {"p_a": CELLS}},
+        "certify": {"mode": "fixed"},
+        "runs": {"new": []},
+    }
+    heads, _, old, new = [line.split(" | ") for line in _sureness(record) if line.startswith("|")]
+    assert [cell.strip("| ") for cell in heads] == ["row", "p = 0.5", "p = 0.9"]
+    assert old[1].strip() == ""
+    assert new[1] == "90.0 (80.0 to 95.0)"

@@ -211,16 +211,19 @@ class GeodesicAugmenter:
     ) -> AugmentedSet:
         """``wanted[c]`` new samples that leave class ``c``, at drawn times: for balancing classes.
 
-        No model is asked, so ``choice="worst"`` draws too.
+        No model is asked, so ``choice="worst"`` draws too; samples on the way back, which leave the other
+        class, are not made.
         """
         embed, latents = self._prepared(source)
         pool = Pool(latents, source.y, self.num_classes, generator)
         require_pairs(pool, "augment")
+        if empty := [c for c in wanted.nonzero()[:, 0].tolist() if not pool.counts[c]]:
+            raise InputError(f"augment: class {empty[0]} has no samples from which new ones could start")
         weights, stored = self._weights(pool, source, None), SetWriter(int(wanted.sum()), latents.shape)
         for label in wanted.nonzero()[:, 0].tolist():
             only = weights * (torch.arange(len(weights)) == label)[:, None]
             count = int(wanted[label])
-            for made, t in self._make(pool, only, count, embed=embed, scorer=None):
+            for made, t in self._make(pool, only, count, embed=embed, scorer=None, one_way=True):
                 x, _, times = place(made.path, t, self.max_distance)
                 kept = slice(0, count)
                 stored.write(x[kept], times[kept], made.class0[kept], made.class1[kept])
@@ -272,10 +275,17 @@ class GeodesicAugmenter:
         return uniform_weights(pool)
 
     def _make(
-        self, pool: Pool, weights: Tensor, wanted: int, *, embed: Embedding, scorer: Scorer | None
+        self,
+        pool: Pool,
+        weights: Tensor,
+        wanted: int,
+        *,
+        embed: Embedding,
+        scorer: Scorer | None,
+        one_way: bool = False,
     ) -> Iterator[tuple[Bundle, Tensor]]:
         """Paths with their times, some thousand samples at once, until there are ``wanted``."""
-        both = self.both and self.target_classes == 1
+        both = self.both and self.target_classes == 1 and not one_way
         problems = pool.problems(weights, self.pair_size, wanted, both=both)
         count = max(1, CHUNK_ROWS // (self.pair_size * (1 + both) * self.target_classes))
         while chunk := list(islice(problems, count)):

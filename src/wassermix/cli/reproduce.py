@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from wassermix.core.files import read_json, write_json
 from wassermix.core.lock import locked
 from wassermix.experiments import (
     STUDIES,
+    Table,
     at_paper_scale,
     draw_figure,
     draw_study,
@@ -31,7 +31,9 @@ from wassermix.experiments import (
 from wassermix.experiments.crossings import table_crossings
 from wassermix.experiments.earlier import changed_rows
 from wassermix.experiments.page import attack_head, measure_words
+from wassermix.experiments.reach import row_reach
 from wassermix.experiments.sureness import sure_cells
+from wassermix.experiments.table import row_folder
 
 __all__ = ["list_tables", "run_reproduce"]
 
@@ -78,17 +80,19 @@ def run_reproduce(
     if name in STUDIES:
         return _run_study(name, rows=rows, out=out, results=results, scale=scale)
     table, stem = load_table(name), Path(name).stem
+    if name != stem and stem in {*table_names(), *STUDIES}:
+        raise InputError(
+            f"'{name}' has the name of a table or study that comes with the package, and would overwrite its "
+            "results; rename the file"
+        )
     if scale == "paper":
         table, stem = at_paper_scale(table), f"{stem}-paper"
     with training(stem) as progress:
         run_table(table, out / stem, rows=rows, tell=lambda what, share: progress(share, what))
     file = results / f"{stem}.json"
-    earlier = _earlier(file)
     words = name if scale == "reduced" else f"{name} --scale paper"
-    record = gather(table, out / stem, name=words, earlier=earlier)
-    if earlier is not None and (changed := changed_rows(record, earlier)):
-        say(f"left out of {file}, as trained or judged otherwise: {', '.join(changed)}")
-    write_json(file, record)
+    with locked(results / f".{stem}.lock", f"'{file}'", wait=WAIT):  # others may have filled other rows
+        record = _merged(file, table, out / stem, words)
     if draw_figure(record, results / f"{stem}.svg"):
         say(f"drawn: {results / stem}.svg")
     console.print(_shown(record))
@@ -100,6 +104,25 @@ def _earlier(file: Path) -> dict[str, Any] | None:
     """What the file holds already, if it is a table's record."""
     record = read_json(file) if file.exists() else {}
     return record if {"rows", "results"} <= record.keys() else None
+
+
+WAIT = 60.0
+"""Seconds that a command waits for another one that is writing the same record."""
+
+
+def _merged(file: Path, table: Table, out: Path, words: str) -> dict[str, Any]:
+    """Write what the finished runs say together with what the file holds already; rows left out are named."""
+    earlier = _earlier(file)
+    record = gather(table, out, name=words, earlier=earlier)
+    if earlier is not None and (changed := changed_rows(record, earlier)):
+        kept = file.with_suffix(".earlier.json")
+        write_json(kept, earlier)
+        say(f"trained or judged otherwise, and so left out of {file} (kept in {kept}): {', '.join(changed)}")
+    begun = [row for row in table.rows if (out / row_folder(row)).exists() and row not in record["results"]]
+    if begun:
+        say(f"not counted, as unfinished or made by other settings: {', '.join(begun)}")
+    write_json(file, record)
+    return record
 
 
 def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, scale: str) -> dict[str, Any]:
@@ -122,7 +145,7 @@ def _shown(record: dict[str, Any]) -> Shown:
     """The table in short, to fit a terminal; the file has every cell."""
     shown = Shown(title=escape(record["title"]), box=box.SIMPLE_HEAD, pad_edge=False)
     rows = {name: {**row, "p_a": sure_cells(record, name)} for name, row in record["results"].items()}
-    judged = {name: _judged(row) for name, row in rows.items()}
+    judged = {name: _judged(row, row_reach(record, name)) for name, row in rows.items()}
     measures = list(dict.fromkeys(head for found in judged.values() for head in found))
     against = record["against_control"]
     for head in ("row", "seeds", "minutes", *measures, *(["difference"] if against else [])):
@@ -148,10 +171,10 @@ def _some_crossings(sentences: list[str]) -> list[str]:
     return shown
 
 
-def _judged(row: dict[str, Any]) -> dict[str, str]:
+def _judged(row: dict[str, Any], reach: float) -> dict[str, str]:
     """What a row was judged by: its certificates, the accuracy without and under attacks."""
     found = {"average radius": f"{row['acr']:.3f}"} if "acr" in row else {}
-    found |= _sureness(row) | _some_radii(row)
+    found |= _sureness(row) | _some_radii(row, reach)
     if "total_variation" in row:
         found["total variation"] = f"{row['total_variation']:.2f}"
     for attack in row.get("attacks", []):
@@ -181,12 +204,12 @@ def _band(rows: dict[str, Any]) -> list[str]:
     ]
 
 
-def _some_radii(row: dict[str, Any]) -> dict[str, str]:
+def _some_radii(row: dict[str, Any], reach: float) -> dict[str, str]:
     """Accuracy at radius 0 and the largest that is reached; without an average radius at a middle one too."""
-    reached = [cell for cell in row.get("certified", []) if cell["radius"] <= row.get("reach", math.inf)]
-    parts = 1 if "acr" in row else 2
-    some = reached[:: max(1, (len(reached) - 1) // parts)]
-    return {f"r = {cell['radius']:g}": f"{cell['accuracy']:.1%}" for cell in some}
+    reached = [cell for cell in row.get("certified", []) if cell["radius"] <= reach]
+    last = len(reached) - 1
+    some = dict.fromkeys([0, last] if "acr" in row else [0, last // 2, last]) if reached else {}
+    return {f"r = {reached[place]['radius']:g}": f"{reached[place]['accuracy']:.1%}" for place in some}
 
 
 def _against(record: dict[str, Any]) -> str:

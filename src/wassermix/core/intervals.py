@@ -94,7 +94,11 @@ def compare_paired(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p: reject those below a level, and that level bounds the chance of any false one."""
+    """P-values adjusted for being several (Holm 1979), in their order.
+
+    With ``p_(1) <= ... <= p_(m)`` the i-th becomes ``max_{j <= i} min(1, (m - j + 1) p_(j))``: rejecting
+    those below 0.05 rejects any true hypothesis with probability at most 0.05, however the tests depend.
+    """
     order = np.argsort(p_values)
     adjusted = [0.0] * len(p_values)
     largest = 0.0

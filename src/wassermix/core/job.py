@@ -38,6 +38,8 @@ SHARDS = ".shards"
 """The end of the name of a folder that holds the shards of one result."""
 UNCOMPARED = ("version", "seconds", "date")
 """Parameters that may differ between the call that began a job and the one that resumes it."""
+ADDED = ("data", "split", "note", "weights")
+"""What results say of their samples and weights, and files of earlier versions may lack."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,9 @@ def refuse_difference(path: Path, before: Mapping[str, Any], now: Mapping[str, A
     """Refuse to go on with other parameters than a file was begun with, naming the first that differs."""
     wanted = json.loads(json.dumps(dict(now)))
     for key, value in wanted.items():
-        if key not in UNCOMPARED and before.get(key) != value:
+        if key in UNCOMPARED or (key in ADDED and key not in before):
+            continue
+        if before.get(key) != value:
             raise InputError(
                 f"'{path}' was made with {key} {before.get(key)!r}, now it is {value!r}; resume with the "
                 "same settings, begin anew with --overwrite, or give --name"

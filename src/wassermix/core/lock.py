@@ -18,19 +18,36 @@ __all__ = ["locked"]
 
 
 @contextmanager
-def locked(path: Path, what: str) -> Iterator[None]:
+def locked(path: Path, what: str, *, wait: float = 0.0) -> Iterator[None]:
     """Hold the lock file ``path`` while the block runs; refuse where another living process holds it.
+
+    With ``wait`` it is refused only after so many seconds, for work that others are done with soon.
 
     The file names process, machine and command. A lock whose process on this machine is gone (killed) is
     stale and is taken over, and so is one of this very SLURM job before it was requeued, whatever machine it
     ran on; any other lock of another machine can only be removed by hand, and the error says so.
     """
-    _take(path, what)
+    _take_within(path, what, wait)
     try:
         yield
     finally:
         if _owner(path).get("token") == _token():
             path.unlink(missing_ok=True)
+
+
+def _take_within(path: Path, what: str, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return _take(path, what)
+        except InputError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(PAUSE)
+
+
+PAUSE = 0.05
+"""Seconds between two looks at a lock that is waited for."""
 
 
 def _take(path: Path, what: str) -> None:

@@ -60,10 +60,11 @@ def build_parts(
     return Parts(data, make_model(config, data), method, asked, regularizer, embed)
 
 
-def check_parts(config: Config, data: Dataset) -> None:
-    """Refuse what :func:`build_parts` would refuse on ``data``, without fitting an embedding."""
-    _combined(config, data, _made("embed", config.embed, {}))
+def check_parts(config: Config, data: Dataset) -> Method:
+    """Refuse what :func:`build_parts` would refuse on ``data``, without fitting an embedding; the method."""
+    method, _, _ = _combined(config, data, _made("embed", config.embed, {}))
     make_model(config, data)
+    return method
 
 
 def _combined(config: Config, data: Dataset, embed: Embedding | None) -> tuple[Method, Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,13 @@ from wassermix.engine.loop import TrainState, stored_samples, train
 from wassermix.engine.objective import conditions_of
 from wassermix.engine.settings import Config
 from wassermix.engine.teacher import find_teacher, passes_beforehand
+from wassermix.methods.protocol import Method, passes_at
 
 __all__ = ["TrainingCost", "estimate_training"]
 
 STEPS = 20
+FINE = 1000
+"""Shares of a training at which the cost of a step is asked."""
 FIRST, MOST = 2, 200
 """Updates of the first look, and at most of the measurement."""
 
@@ -57,7 +61,8 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
         searched = sum(prices) / sets * extra / stored.refresh
     an_image = short.passes / short.images + searched / samples
     an_update = an_image * short.images / short.updates
-    before = passes_beforehand(parts)
+    an_update *= _whole_over_measured(parts.method, short.updates, by_passes=budget.unit == "passes")
+    before = passes_beforehand(parts.method, len(parts.data.train))
     if budget.unit == "passes":
         updates, passes = math.ceil((budget.amount - before) / an_update), round(budget.amount)
     else:
@@ -65,6 +70,17 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
     pace = from_first(lambda: _pace(short))
     epochs = updates * short.images / short.updates / samples
     return TrainingCost(updates=updates, epochs=epochs, passes=passes, passes_per_second=pace)
+
+
+def _whole_over_measured(method: Method, updates: int, *, by_passes: bool) -> float:
+    """What a step of the whole training costs on average, over that of a measurement of ``updates`` steps.
+
+    1 for a method that costs the same all the time. Phases are shares of the training: a measurement of few
+    updates meets them coarsely, and under a budget of passes the expensive ones take fewer updates.
+    """
+    measured = statistics.fmean(passes_at(method, step / updates) for step in range(updates))
+    costs = [passes_at(method, (step + 0.5) / FINE) for step in range(FINE)]
+    return (statistics.harmonic_mean(costs) if by_passes else statistics.fmean(costs)) / measured
 
 
 def _trained(config: Config, updates: int) -> TrainState:

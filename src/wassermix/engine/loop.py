@@ -161,7 +161,7 @@ class _Training:
         )
         self.votes = distributed.joined(votes, len(train))
         self.state.seconds += time.perf_counter() - started
-        self.state.beforehand = passes_beforehand(self.parts)
+        self.state.beforehand = passes_beforehand(self.parts.method, len(train))
         self.state.passes += self.state.beforehand
 
     def _tell_votes(self, done: int) -> None:

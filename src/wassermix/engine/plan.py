@@ -13,7 +13,14 @@ from wassermix.core.processes import from_first
 from wassermix.data import DATA, Dataset, load_data
 from wassermix.engine.cost import TrainingCost, estimate_training
 from wassermix.engine.rundir import RunDir
-from wassermix.engine.settings import Config, Section, apply_overrides, build_config, resolve_section
+from wassermix.engine.settings import (
+    LENGTHS,
+    Config,
+    Section,
+    apply_overrides,
+    build_config,
+    resolve_section,
+)
 from wassermix.recipes import load_recipe, read_recipe, recipe_names
 
 __all__ = ["BEST", "Plan", "best_recipe", "fit_to_minutes", "plan_config"]
@@ -24,8 +31,6 @@ SMALLEST = 16
 """Sides from which on LeNet takes an image."""
 MEASURED = 5.0
 """Seconds of training that measure the machine."""
-LENGTHS = ("epochs", "updates", "budget")
-"""Keys that say how long a training lasts."""
 
 Changes = Mapping[str, Any]
 Progress = Callable[[int, int], None]

@@ -28,6 +28,7 @@ from wassermix.methods.registry import METHODS
 from wassermix.models.registry import MODELS
 
 __all__ = [
+    "LENGTHS",
     "Config",
     "Section",
     "apply_overrides",
@@ -50,6 +51,8 @@ FAMILIES: dict[str, Registry] = {
 }
 """Sections that configure a component by its constructor."""
 
+LENGTHS = ("budget", "updates", "epochs")
+"""Keys that say how long a training lasts; of several in one recipe the first counts."""
 UNHASHED = {"device", "tensorboard", "workers"}
 """Keys that do not change what is trained."""
 
@@ -153,7 +156,7 @@ def build_config(
     from someone else, ``trust=False`` refuses such names before anything is imported; ``where`` says in the
     error which file it was.
     """
-    raw = _with_names(apply_overrides(recipe, overrides or {}))
+    raw = _with_names(apply_overrides(_without_length(recipe, overrides or {}), overrides or {}))
     if not trust and (named := list(imported_code(raw))):
         raise InputError(
             f"{where} names {', '.join(named)}: using it would import and run that code; add --trust "
@@ -256,6 +259,15 @@ def _wants_embedding(raw: Mapping[str, Any]) -> bool:
         section is not None and registry.declares(section["name"], "wants_embedding")
         for registry, section in sections
     )
+
+
+def _without_length(recipe: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """The recipe without its own length where the overrides say another: ``epochs=3`` means three epochs."""
+    given = [key for key in LENGTHS if overrides.get(key) is not None]
+    if len(given) > 1:
+        both = " and ".join(f"{key}={overrides[key]}" for key in given)
+        raise InputError(f"{both} both say how long to train; give one")
+    return {key: value for key, value in recipe.items() if not given or key not in LENGTHS}
 
 
 def _of_one_length(config: Config) -> Config:

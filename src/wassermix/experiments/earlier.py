@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from wassermix.experiments.measured import Measured
+from wassermix.experiments.measured import Measured, without_speed
 
 __all__ = ["changed_rows", "earlier_runs", "with_earlier_summaries"]
 
 JUDGED_BY = ("recipe", "common", "split", "certify", "attacks", "audit")
 """What all rows of a table share."""
-SPEED = ("backend", "batch_size", "layout")
-"""How fast a certificate is made, which does not change what it says."""
 
 Record = Mapping[str, Any]
 
@@ -28,27 +26,29 @@ def with_earlier_summaries(
     """``record`` with the rows of an earlier one that kept no runs, and what compared two such rows.
 
     ``compared`` says for each kind of comparison which row is compared with which. Early records hold means
-    and intervals only: their rows stand beside new ones, but cannot be compared with them image by image.
+    and intervals only: their rows stand beside new ones, but cannot be compared with them image by image. A
+    comparison of two such rows stays also where one of them has been trained anew since.
     """
-    old = {row for row in earlier["results"] if row not in record["runs"] and _same(record, earlier, row)}
+    same = {row for row in earlier["results"] if _same(record, earlier, row)}
+    old = same - earlier.get("runs", {}).keys()  # rows that kept their runs were joined run by run
     joined = {**record, "results": _joined(record, "results", earlier["results"], old)}
     for key, others in compared.items():
-        same = {row for row, other in others.items() if {row, other} <= old}
-        same = {row for row in same if _asked_too(record, earlier, key, row)}
-        joined[key] = _joined(record, key, earlier[key], same)
+        pairs = {row for row, other in others.items() if {row, other} <= same}
+        pairs = {row for row in pairs if _asked_too(record, earlier, key, row)}
+        joined[key] = _joined(record, key, earlier.get(key, {}), pairs)
     known = {(test["row"], test["control"]) for test in record["tested"]}
     asked = {(test["row"], test["control"]) for test in record["tests"]}
     joined["tested"] = record["tested"] + [
         test
         for test in earlier.get("tested", [])
-        if (pair := (test["row"], test["control"])) in asked - known and set(pair) <= old
+        if (pair := (test["row"], test["control"])) in asked - known and set(pair) <= same
     ]
     return joined
 
 
-def changed_rows(table: Record, earlier: Record) -> list[str]:
-    """Rows of an earlier record that today's table lacks, or trains or judges otherwise."""
-    return [row for row in earlier["results"] if not _same(table, earlier, row)]
+def changed_rows(record: Record, earlier: Record) -> list[str]:
+    """Rows of an earlier record that today's lacks, because its table trains or judges them otherwise."""
+    return [row for row in earlier["results"] if row not in record["results"]]
 
 
 def _same(table: Record, earlier: Record, row: str) -> bool:
@@ -59,14 +59,14 @@ def _same(table: Record, earlier: Record, row: str) -> bool:
 
 
 def _bare(value: Any) -> Any:
-    return {key: one for key, one in value.items() if key not in SPEED} if isinstance(value, dict) else value
+    return without_speed(value) if isinstance(value, dict) else value
 
 
 def _asked_too(record: Record, earlier: Record, key: str, row: str) -> bool:
     """Whether the earlier record compared the row with the same one."""
     if key == "against_control":
         return bool(record["control"] == earlier["control"])
-    return bool(record["against"].get(row) == earlier["against"].get(row))
+    return bool(record["against"].get(row) == earlier.get("against", {}).get(row))
 
 
 def _joined(record: Record, key: str, earlier: Mapping[str, Any], kept: set[str]) -> dict[str, Any]:

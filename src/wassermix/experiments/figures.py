@@ -20,8 +20,8 @@ COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#cc79a7")
 """Told apart by colour-blind eyes too."""
 DASHES = ("-", "--", ":", "-.")
 """Once all colours are used they come again with the next of these."""
-SWEPT = re.compile(r"(\S+) (\d+)")
-"""A row that is one value of a parameter: ``b_n 64``."""
+SWEPT = re.compile(r"(\S+) (\d[\d.]*(?:[eE][+-]?\d+)?)")
+"""A row that is one value of a parameter: ``b_n 64``, ``ot_lbd 1e-3``."""
 
 
 def draw_figure(record: dict[str, Any], path: Path) -> bool:
@@ -29,19 +29,20 @@ def draw_figure(record: dict[str, Any], path: Path) -> bool:
     figure = table_figure(record)
     if figure is None:
         return False
-    figure.savefig(path, metadata={"Date": None})
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "wassermix"}):  # the same picture gives the same file
+        figure.savefig(path, metadata={"Date": None})
     return True
 
 
 def table_figure(record: dict[str, Any]) -> Figure | None:
     """The picture of a gathered record: ``geodesics`` is the paper's figure 2, ``certified`` figure 3."""
     wanted = record.get("figure")
-    if wanted is None or not record["results"]:
+    if wanted is None or not record["results"] or (wanted == "certified" and not _by_parameter(record)):
         return None
-    import matplotlib
     from matplotlib.figure import Figure
 
-    matplotlib.rcParams["svg.hashsalt"] = "wassermix"  # the same picture gives the same file
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     if wanted == "geodesics":
         _geodesics(figure, record["results"])
@@ -70,7 +71,7 @@ def _geodesics(figure: Figure, rows: dict[str, Any]) -> None:
 def _swept(figure: Figure, record: dict[str, Any]) -> None:
     """Certified accuracy at some radii along each parameter that rows are named after."""
     swept = _by_parameter(record)
-    for axes, (name, points) in zip(figure.subplots(1, max(len(swept), 1), squeeze=False)[0], swept.items()):
+    for axes, (name, points) in zip(figure.subplots(1, len(swept), squeeze=False)[0], swept.items()):
         points.sort(key=lambda point: point[0])
         for style, radius in _styled(sorted({radius for _, cells in points for radius in cells})[::2]):
             heights = [cells.get(radius, math.nan) for _, cells in points]
@@ -80,12 +81,12 @@ def _swept(figure: Figure, record: dict[str, Any]) -> None:
     figure.axes[0].legend(frameon=False, fontsize="small")
 
 
-def _by_parameter(record: dict[str, Any]) -> dict[str, list[tuple[int, dict[float, float]]]]:
+def _by_parameter(record: dict[str, Any]) -> dict[str, list[tuple[float, dict[float, float]]]]:
     """The rows ``b_n 64`` by parameter: its value, and the accuracy in per cent at each radius."""
-    swept: dict[str, list[tuple[int, dict[float, float]]]] = {}
+    swept: dict[str, list[tuple[float, dict[float, float]]]] = {}
     for name in record["results"]:
         if found := SWEPT.fullmatch(name):
-            swept.setdefault(found[1], []).append((int(found[2]), _reached(record, name)))
+            swept.setdefault(found[1], []).append((float(found[2]), _reached(record, name)))
     return swept
 
 

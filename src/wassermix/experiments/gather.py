@@ -21,6 +21,7 @@ from wassermix.experiments.measured import (
     measured_run,
     radii,
     right,
+    training_mark,
 )
 from wassermix.experiments.table import Table
 
@@ -39,7 +40,7 @@ def gather(table: Table, out: Path, *, name: str, earlier: Mapping[str, Any] | N
     runs = _found(table, out)
     asked = table.model_dump(mode="json")
     if earlier is not None:
-        runs = _joined(runs, earlier_runs(asked, earlier))
+        runs = _joined(runs, _still_alike(table, earlier_runs(asked, earlier)))
     controls = {row: table.control_of(row) for row in table.rows}
     compared = {"against_control": controls, "against_rows": table.against}
     record = {
@@ -59,6 +60,19 @@ def _found(table: Table, out: Path) -> Runs:
         row: [run for seed in table.seeds_of(row) if (run := measured_run(table, out, row, seed))]
         for row in table.rows
     }
+
+
+def _still_alike(table: Table, earlier: Runs) -> Runs:
+    """Those earlier runs that have one of today's seeds, and whose recipe still means the same."""
+    return {
+        row: [run for run in found if run["seed"] in table.seeds_of(row) and _trained_so(table, row, run)]
+        for row, found in earlier.items()
+    }
+
+
+def _trained_so(table: Table, row: str, run: Measured) -> bool:
+    """Whether a run was trained as the table's row is today; runs of early records do not say."""
+    return "training" not in run or run["training"] == training_mark(table, row, run["seed"])
 
 
 def _joined(runs: Runs, earlier: Runs) -> Runs:
@@ -135,7 +149,8 @@ def compare_runs(first: Sequence[Measured], second: Sequence[Measured]) -> dict[
     """Every paired difference of two rows' runs, at the seeds that both have; empty where they share none.
 
     ``acr_difference`` is that of the mean radius: the average radius, or on a grid the mean of radii that
-    were rounded down to it, which is none. ``right_difference`` is that of the share that is right at all.
+    were rounded down to it, which is none; two runs on different grids have no such difference.
+    ``right_difference`` is that of the share that is right at all.
     """
     by_seed = {run["seed"]: run for run in second}
     pairs = [(run, by_seed[run["seed"]]) for run in first if run["seed"] in by_seed]
@@ -156,7 +171,8 @@ def _comparison(pairs: list[tuple[Measured, Measured]]) -> dict[str, Any]:
         reached = [run["reach"] for pair in pairs for run in pair if run["reach"] is not None]
         reach = min(reached, default=np.inf)
         cells = [cell["radius"] for cell in pairs[0][0]["certified"] if 0 < cell["radius"] <= reach]
-        found["acr_difference"] = paired_difference(first, second)
+        if all(_alike(*pair) for pair in pairs):
+            found["acr_difference"] = paired_difference(first, second)
         sides = [[right(run) for run in side] for side in zip(*pairs)]
         if not any(flag is None for side in sides for flag in side):
             found["right_difference"] = paired_difference(
@@ -177,6 +193,15 @@ def _comparison(pairs: list[tuple[Measured, Measured]]) -> dict[str, Any]:
         found.setdefault("attacked_difference", []).append(robust)
         found["clean_difference"] = clean
     return found
+
+
+def _alike(first: Measured, second: Measured) -> bool:
+    """Whether the mean radii of two runs are of one kind: averages, or rounded down to the same grid."""
+    averages = [run.get("acr") is not None for run in (first, second)]
+    if any(averages):
+        return all(averages)
+    grids = [[cell["radius"] for cell in run["certified"]] for run in (first, second)]
+    return grids[0] == grids[1]
 
 
 def _certified(proved: Values, radius: float) -> Values:

@@ -50,7 +50,12 @@ def bounds_of(data: Dataset) -> Bounds:
 
 def _check_certificates(plan: CertifyPlan, sigma: float, split: Split) -> None:
     RULES.find(plan.settings(sigma).mode)
-    evenly_spaced(len(split), plan.images)
+    _require_several(len(evenly_spaced(len(split), plan.images)), "certify")
+
+
+def _require_several(images: int, where: str) -> None:
+    if images < 2:
+        raise InputError(f"{where}: {images} image judges the rows; a table compares them on 2 or more")
 
 
 def _check_attacks(asked: Sequence[AttackSettings], split: Split, bounds: Bounds) -> None:
@@ -58,7 +63,8 @@ def _check_attacks(asked: Sequence[AttackSettings], split: Split, bounds: Bounds
     for settings in asked:
         attack = make_attack(settings, bounds=bounds)
         attack.check(split.get(first), split.y[first])
-        evenly_spaced(len(split), None if settings.images == "all" else settings.images)
+        wanted = None if settings.images == "all" else settings.images
+        _require_several(len(evenly_spaced(len(split), wanted)), "attacks")
         if attack.label in files:
             raise InputError(
                 f"attacks: two of them would be written to '{attack.label}.json', whose name does not tell "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,21 +16,41 @@ from wassermix.audit import PerformanceGeodesic
 from wassermix.audit.result import PairCurve
 from wassermix.certify import Certificates, distribution
 from wassermix.certify.pa import plain
+from wassermix.core.settings import as_record
 from wassermix.engine.run import Run
+from wassermix.engine.rundir import RunDir
+from wassermix.engine.settings import config_hash
 from wassermix.experiments.runner import audit_name, run_folder
-from wassermix.experiments.table import Table
+from wassermix.experiments.table import CertifyPlan, Table
 
-__all__ = ["ATTACK_WORDS", "Measured", "Values", "flags", "measured_run", "radii", "right"]
+__all__ = [
+    "ATTACK_WORDS",
+    "Measured",
+    "Values",
+    "flags",
+    "measured_run",
+    "radii",
+    "right",
+    "training_mark",
+    "without_speed",
+]
 
 Measured = dict[str, Any]
 """A run as its table's file keeps it, so that rows measured elsewhere or later can be compared with it."""
 Values = NDArray[np.float64]
+SPEED = ("backend", "batch_size", "layout")
+"""How fast a certificate is made, which does not change what it says."""
+FOUND_OUT = {"sampler": "auto", "grid": 0}
+"""Settings of a certification with the value that leaves them to be found out from the data."""
 ATTACK_WORDS = ("attack", "norm", "eps", "steps", "restarts", "step_size", "random_start")
 """What tells the attacks of a table apart; records of early versions lack the last two."""
 
 
 def measured_run(table: Table, out: Path, row: str, seed: int) -> Measured | None:
-    """One finished run, or None; only the files that the table's own plan names are read."""
+    """One finished run, or None; only the files that the table's own plan names are read.
+
+    A run that was trained or certified by other settings than the table's today does not count.
+    """
     folder = run_folder(out, row, seed)
     config, log = table.config(row, seed), None
     attacks = [folder / "attack" / f"{_label(settings)}.json" for settings in table.attack_settings(config)]
@@ -39,9 +59,12 @@ def measured_run(table: Table, out: Path, row: str, seed: int) -> Measured | Non
     asked = table.audit_settings(config)
     audit = None if asked is None else folder / "audit" / f"{audit_name(asked)}.json"
     needed = [*attacks, *([log.with_suffix(".json")] if log else []), *([audit] if audit else [])]
-    if not all(path.exists() for path in needed):
+    if not needed or not all(path.exists() for path in needed) or not _trained_alike(table, out, row, seed):
         return None
-    found: Measured = {"seed": seed, **_cost(table, out, row, seed)}
+    if log is not None and table.certify is not None and not _judged_alike(table.certify, config.sigma, log):
+        return None
+    found: Measured = {"seed": seed, "training": training_mark(table, row, seed)}
+    found |= _cost(table, out, row, seed)
     if attacks:
         found["attacks"] = [_attacked(AttackResult.read(path)) for path in attacks]
     if audit is not None:
@@ -51,9 +74,48 @@ def measured_run(table: Table, out: Path, row: str, seed: int) -> Measured | Non
     return found if log is None else {**found, **_certified(log)}
 
 
+def training_mark(table: Table, row: str, seed: int) -> str:
+    """A fingerprint of a row's training at one seed, wherever its data lie; of an ensemble, its members'."""
+    if (members := table.members_of(row)) is not None:
+        return "+".join(training_mark(table, members, one) for one in table.seeds_of(members))
+    return _mark(table.config(row, seed).model_dump(mode="json"))
+
+
+def _mark(config: Mapping[str, Any]) -> str:
+    files = {key: Path(config["data"][key]).name for key in ("name", "test") if config["data"].get(key)}
+    return config_hash({**config, "data": {**config["data"], **files}})
+
+
+def _trained_alike(table: Table, out: Path, row: str, seed: int) -> bool:
+    """Whether the run in the row's folder, or each member of an ensemble, was trained as the table says."""
+    if (members := table.members_of(row)) is not None:
+        return all(_trained_alike(table, out, members, one) for one in table.seeds_of(members))
+    run = RunDir(run_folder(out, row, seed))
+    if not run.metrics_file.exists():
+        return False
+    trained = run.config(trust=True)  # with today's defaults for options that it did not know
+    return _mark(trained.model_dump(mode="json")) == training_mark(table, row, seed)
+
+
+def _judged_alike(plan: CertifyPlan, sigma: float, log: Path) -> bool:
+    """Whether certificates are of the plan's images and settings, its speed aside."""
+    found, asked = Certificates.read(log), without_speed(as_record(plan.settings(sigma)))
+    if found.settings is None:
+        return False
+    told = {**as_record(found.settings), **{key: v for key, v in FOUND_OUT.items() if asked[key] == v}}
+    if without_speed(told) != asked:
+        return False
+    return len(found) == plan.images or (len(found) < plan.images and found.about.get("every") == 1)
+
+
 def _label(settings: AttackSettings) -> str:
     """What an attack's file is called, whatever the range of the inputs: a finished attack fitted them."""
     return make_attack(replace(settings, allow_any_eps=True)).label
+
+
+def without_speed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a certification that decide what it says."""
+    return {key: value for key, value in settings.items() if key not in SPEED}
 
 
 def radii(run: Measured) -> Values:

@@ -46,12 +46,21 @@ def _protocol(record: dict[str, Any]) -> Iterator[str]:
             f"on {plan['images']} evenly spaced images of the {record['split']} split. "
             "Cells are means over seeds; ± is the half width of one seed's 95% Wilson interval."
         )
+    for attack in record.get("attacks") or ():
+        yield f"Attacked by {attack['attack']}: {attack.get('images', 'all')} images of that split."
     if record.get("audit") is not None:
         yield (
-            f"Audited: the total variation of the KL along the exact geodesics between all pairs of classes "
+            f"Audited: the total variation of the KL along {_paths(record['audit'])} "
             f"(at most {record['audit']['per_class']} images per class, {record['audit']['points']} points), "
             f"{_noise(record['audit'])}; a lower one is a smoother path."
         )
+
+
+def _paths(audit: dict[str, Any]) -> str:
+    """Between which classes, and by which pairs of samples; early records do not say: all, and exact ones."""
+    pairing, pairs = audit.get("pairing", "exact"), audit.get("pairs", "all")
+    between = "all pairs of classes" if pairs == "all" else f"the pairs of classes {pairs}"
+    return f"the paths between {between}, by {pairing} pairs of samples"
 
 
 def _noise(audit: dict[str, Any]) -> str:
@@ -174,15 +183,18 @@ def _sureness(record: dict[str, Any]) -> Iterator[str]:
         "band for all p at once:"
     )
     yield ""
-    levels = [cell["p"] for cell in next(iter(rows.values()))]
+    levels = sorted({cell["p"] for cells in rows.values() for cell in cells})
     yield _line(["row", *(f"p = {p:g}" for p in levels)])
     yield _line(["---"] * (1 + len(levels)))
     for name, cells in rows.items():
-        yield _line([name, *map(_banded, cells)])
+        told = {cell["p"]: cell for cell in cells}
+        yield _line([name, *(_banded(told.get(p)) for p in levels)])
     yield ""
 
 
-def _banded(cell: dict[str, float]) -> str:
+def _banded(cell: dict[str, float] | None) -> str:
+    if cell is None:
+        return ""
     share, low, high = (f"{100 * cell[key]:.1f}" for key in ("share", "low", "high"))
     return f"{share} ({low} to {high})"
 

@@ -22,6 +22,7 @@ from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.engine.build import check_parts
 from wassermix.engine.ensemble import save_ensemble
 from wassermix.engine.settings import Config
+from wassermix.engine.teacher import check_teacher
 from wassermix.experiments.judgement import bounds_of, check_judgement, judged_split
 from wassermix.experiments.reuse import reuse_training
 from wassermix.experiments.table import CertifyPlan, Table, row_folder
@@ -83,7 +84,8 @@ def check_table(table: Table, rows: Sequence[str] | None = None) -> None:
             key = json.dumps(config.data, sort_keys=True)
             if key not in loaded:
                 loaded[key] = _loaded(config)
-            check_parts(config, loaded[key])
+            method = check_parts(config, loaded[key])
+            check_teacher(config, method, loaded[key])
             check_judgement(table, config, loaded[key])
         except InputError as error:
             raise InputError(f"row '{row}': {error}") from error
@@ -122,50 +124,76 @@ def _network(table: Table, row: str, seed: int, *, out: Path, told: _Told) -> Co
             f"row '{row}' averages the networks of row '{members}', and '{unfinished[0]}' is not trained to "
             "its end; fill that row first"
         )
-    return save_ensemble(runs, folder)
+    try:
+        return save_ensemble(runs, folder)
+    except InputError as error:
+        changed = f"row '{row}': its members have changed since; delete '{folder}'"
+        raise InputError(f"{changed} ({error})") from error
 
 
 def _judge(table: Table, config: Config, folder: Path, told: _Told) -> None:
     data = load_dataset(config)
     model = make_model(config, data)
     RunDir(folder).load_weights(model)
-    split = judged_split(table, data)
+    judged = _Judged(model.eval(), data, judged_split(table, data), table.split, folder, told)
     if table.certify is not None:
         with told.whole.part():
-            _certify(model.eval(), split, table.certify, config.sigma, folder=folder, told=told)
+            judged.certify(table.certify, config.sigma)
     for settings in table.attack_settings(config):
         with told.whole.part():
-            _attack(model.eval(), split, settings, data=data, folder=folder, told=told)
+            judged.attack(settings)
     if (audit := table.audit_settings(config)) is not None:
         with told.whole.part():
-            _audit(model.eval(), split, audit, folder=folder, told=told)
+            judged.audit(audit)
 
 
-def _certify(
-    model: Classifier, split: Split, plan: CertifyPlan, sigma: float, *, folder: Path, told: _Told
-) -> None:
-    certify_to_files(
-        model,
-        split,
-        evenly_spaced(len(split), plan.images),
-        settings=plan.settings(sigma),
-        output=Output(folder / "certify", resume=True),
-        progress=lambda done, total: told("certifying", done / total),
-    )
+@dataclass(frozen=True)
+class _Judged:
+    """A row's network before the samples that it is judged on; results go to the run's folder."""
 
+    model: Classifier
+    data: Dataset
+    split: Split
+    split_name: str
+    folder: Path
+    told: _Told
 
-def _attack(
-    model: Classifier, split: Split, settings: AttackSettings, *, data: Dataset, folder: Path, told: _Told
-) -> None:
-    run_attack(
-        model,
-        split,
-        settings,
-        output=Output(folder / "attack", resume=True),
-        train=data.train,
-        bounds=bounds_of(data),
-        progress=lambda done, total: told("attacking", done / total),
-    )
+    def certify(self, plan: CertifyPlan, sigma: float) -> None:
+        certify_to_files(
+            self.model,
+            self.split,
+            evenly_spaced(len(self.split), plan.images),
+            settings=plan.settings(sigma),
+            output=Output(self.folder / "certify", resume=True),
+            about=self._about(),
+            progress=lambda done, total: self.told("certifying", done / total),
+        )
+
+    def attack(self, settings: AttackSettings) -> None:
+        run_attack(
+            self.model,
+            self.split,
+            settings,
+            output=Output(self.folder / "attack", resume=True),
+            train=self.data.train,
+            bounds=bounds_of(self.data),
+            about=self._about(),
+            progress=lambda done, total: self.told("attacking", done / total),
+        )
+
+    def audit(self, settings: AuditSettings) -> None:
+        run_audit(
+            self.model,
+            self.split,
+            settings,
+            output=Output(self.folder / "audit", audit_name(settings), resume=True),
+            about=self._about(),
+            progress=lambda done, total: self.told("auditing", done / total),
+        )
+
+    def _about(self) -> dict[str, str]:
+        """What a result must say of its samples, so that another command finds the same ones."""
+        return {"data": self.data.name, "split": self.split_name, "note": self.data.note}
 
 
 def audit_name(settings: AuditSettings) -> str:
@@ -173,16 +201,6 @@ def audit_name(settings: AuditSettings) -> str:
     pairing = "" if settings.pairing == "exact" else f"-{settings.pairing}"
     noise = f"-s{settings.noise:g}" if settings.noise else ""
     return f"pairs-p{settings.points}-c{settings.per_class}{pairing}{noise}"
-
-
-def _audit(model: Classifier, split: Split, settings: AuditSettings, *, folder: Path, told: _Told) -> None:
-    run_audit(
-        model,
-        split,
-        settings,
-        output=Output(folder / "audit", audit_name(settings), resume=True),
-        progress=lambda done, total: told("auditing", done / total),
-    )
 
 
 @dataclass(frozen=True)

@@ -42,11 +42,14 @@ def _full_row(table: Table, row: str) -> dict[str, Any]:
         kept["augment.search_share"] = 1.0
     if "recipe" in own:
         kept["recipe"] = _full_name(name)
+    if "/reduced/" not in name:
+        raise InputError(f"row '{row}': recipe '{name}' has one scale only; leave --scale or the row out")
     short, full = load_recipe(name), load_recipe(_full_name(name))
     given = {**table.common, **own}
     batch, full_batch = given.get("batch_size", short["batch_size"]), full["batch_size"]
-    if "batch_size" in own and "batch_size" in table.common:  # a row about the size of its batches
-        kept["batch_size"] = full_batch = round(full_batch * batch / table.common["batch_size"])
+    if "batch_size" in own:  # a row about the size of its batches
+        usual = table.common.get("batch_size", short["batch_size"])
+        kept["batch_size"] = full_batch = max(1, round(full_batch * batch / usual))
     factor = table.longer or full["epochs"] / short["epochs"]
     return {**kept, **_scaled(given, factor, batch / full_batch), **_fitted(given, full)}
 

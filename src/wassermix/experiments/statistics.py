@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy import stats
 
-__all__ = ["Answer", "Estimate", "Expected", "decide", "equivalence", "estimate_of", "holm", "recovered"]
+__all__ = ["Answer", "Estimate", "Expected", "decide", "equivalence", "estimate_of", "recovered"]
 
 Expected = Literal["higher", "lower", "same"]
 Answer = Literal["holds", "does not hold", "cannot be told"]
@@ -49,20 +49,6 @@ def equivalence(estimate: Estimate, margin: float) -> float:
     Below 0.05 exactly when the 90% interval lies within (-margin, margin) (Schuirmann 1987).
     """
     return max(estimate._beyond(-margin, above=True), estimate._beyond(margin, above=False))
-
-
-def holm(values: Sequence[float]) -> list[float]:
-    """P-values adjusted for being several (Holm 1979), in their order.
-
-    With ``p_(1) <= ... <= p_(m)`` the i-th becomes ``max_{j <= i} min(1, (m - j + 1) p_(j))``: rejecting
-    those below 0.05 rejects any true hypothesis with probability at most 0.05, however the tests depend.
-    """
-    order = np.argsort(values, kind="stable")
-    factors = np.arange(len(order), 0, -1)
-    stepped = np.minimum(1.0, np.maximum.accumulate(factors * np.asarray(values, dtype=np.float64)[order]))
-    adjusted = np.empty(len(order))
-    adjusted[order] = stepped
-    return adjusted.tolist()
 
 
 def decide(

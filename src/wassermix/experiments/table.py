@@ -24,7 +24,7 @@ from wassermix.certify import CertifySettings
 from wassermix.core.errors import InputError
 from wassermix.core.settings import as_record, options_of, settings_from
 from wassermix.core.yaml_file import read_mapping
-from wassermix.engine.settings import Config, build_config
+from wassermix.engine.settings import LENGTHS, Config, build_config
 from wassermix.experiments.sigmas import at_each_sigma, at_sigma, sigma_of
 from wassermix.recipes import read_recipe
 
@@ -159,8 +159,11 @@ class Table(_Strict):
         if (members := self.members_of(row)) is not None:
             return self.config(members, self.seeds_of(members)[0])
         own = {key: value for key, value in self.rows[row].items() if key != "recipe"}
+        shared = self.common
+        if any(own.get(key) is not None for key in LENGTHS):  # a row's own length replaces the common one
+            shared = {key: value for key, value in shared.items() if key not in LENGTHS}
         try:
-            return build_config(read_recipe(self.recipe_of(row)), {**self.common, **own, "seed": seed})
+            return build_config(read_recipe(self.recipe_of(row)), {**shared, **own, "seed": seed})
         except InputError as error:
             raise InputError(f"row '{row}': {error}") from error
 
@@ -249,7 +252,14 @@ def _beside(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _malformed(table: Table) -> str | None:
-    """Why the rows and seeds of a table cannot be run, or None."""
+    """Why a table cannot be run, or None."""
+    if table.certify is None and not table.attacks and table.audit is None:
+        return "nothing is asked of its rows; give it certify, attacks or audit"
+    for figure, needs in (("geodesics", "audit"), ("certified", "certify")):
+        if table.figure == figure and getattr(table, needs) is None:
+            return (
+                f"figure is '{figure}', which shows what '{needs}' finds; give it that, or leave figure out"
+            )
     trained = [row for row, own in table.rows.items() if "ensemble" not in own]
     for row, members in ((row, table.members_of(row)) for row in table.rows):
         if members is not None and members not in trained:

@@ -49,9 +49,11 @@ def run(out: Path, tell: Tell) -> dict[str, Any]:
     for number, ((name, ratio), row) in enumerate(jobs):
         tell(f"{name}, {row}", number / len(jobs))
         file = out / f"{name}-{ratio}-{row.replace(' ', '-')}.json"
-        if not file.exists():
-            write_json(file, _judged(name, ratio, row))
-        found.setdefault(f"{name} x{ratio}", {})[row] = read_json(file)
+        kept = read_json(file) if file.exists() else {}
+        if kept.get("settings") != _settings():  # of an earlier version
+            kept = {"settings": _settings(), "found": _judged(name, ratio, row)}
+            write_json(file, kept)
+        found.setdefault(f"{name} x{ratio}", {})[row] = kept["found"]
     cells = {cell: _compared(rows) for cell, rows in found.items()}
     geometry = {name: _geometry(name) for name in dict.fromkeys(name for name, _ in CELLS)}
     overall = {f"{row} - {other}": _overall(cells, row, other) for row, other in PAIRS}

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from wassermix.certify.crossings import ON_GRID
 from wassermix.certify.rule import rounds_down
-from wassermix.experiments.statistics import Answer, Estimate, decide, equivalence, estimate_of, holm
+from wassermix.core.intervals import holm
+from wassermix.experiments.statistics import Answer, Estimate, decide, equivalence, estimate_of
 from wassermix.experiments.table import ClaimTest, Table
 
 __all__ = ["Claim", "Measured", "Verdict", "judge_study", "judge_table", "load_claims"]
@@ -175,7 +176,8 @@ def _unpaired(test: ClaimTest, record: Record) -> Measured | None:
     key = "robust_accuracy" if test.measure == "attacked" else "clean_accuracy"
     first, second = (row["attacks"][int(test.at or 0)][key] for row in rows)
     error = ((first * (1 - first) + second * (1 - second)) / units) ** 0.5
-    return Measured(Estimate(first - second, error, units - 1), min(len(row["seeds"]) for row in rows), False)
+    # The error is that of the images alone, as of one network each, however many seeds the means are over.
+    return Measured(Estimate(first - second, error, units - 1), 1, False)
 
 
 def _from_study(test: StudyTest, record: Record) -> Measured:
