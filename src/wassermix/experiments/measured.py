@@ -19,9 +19,10 @@ from wassermix.certify.pa import plain
 from wassermix.core.settings import as_record
 from wassermix.engine.run import Run
 from wassermix.engine.rundir import RunDir
-from wassermix.engine.settings import config_hash
+from wassermix.engine.settings import Config, config_hash
 from wassermix.experiments.runner import audit_name, run_folder
 from wassermix.experiments.table import CertifyPlan, Table
+from wassermix.recipes import read_recipe
 
 __all__ = [
     "ATTACK_WORDS",
@@ -75,15 +76,15 @@ def measured_run(table: Table, out: Path, row: str, seed: int) -> Measured | Non
 
 
 def training_mark(table: Table, row: str, seed: int) -> str:
-    """A fingerprint of a row's training at one seed, wherever its data lie; of an ensemble, its members'."""
+    """A fingerprint of a row's training: its recipe as written, what the row changes, and the seed.
+
+    Of an ensemble, the fingerprints of its members. Defaults have no part in it, so that an option that is
+    new in a later version leaves the marks of earlier runs as they are.
+    """
     if (members := table.members_of(row)) is not None:
         return "+".join(training_mark(table, members, one) for one in table.seeds_of(members))
-    return _mark(table.config(row, seed).model_dump(mode="json"))
-
-
-def _mark(config: Mapping[str, Any]) -> str:
-    files = {key: Path(config["data"][key]).name for key in ("name", "test") if config["data"].get(key)}
-    return config_hash({**config, "data": {**config["data"], **files}})
+    recipe = read_recipe(table.recipe_of(row))
+    return config_hash({"recipe": recipe, "changes": table.changes_of(row), "seed": seed})
 
 
 def _trained_alike(table: Table, out: Path, row: str, seed: int) -> bool:
@@ -94,7 +95,13 @@ def _trained_alike(table: Table, out: Path, row: str, seed: int) -> bool:
     if not run.metrics_file.exists():
         return False
     trained = run.config(trust=True)  # with today's defaults for options that it did not know
-    return _mark(trained.model_dump(mode="json")) == training_mark(table, row, seed)
+    return _anywhere(trained) == _anywhere(table.config(row, seed))
+
+
+def _anywhere(config: Config) -> str:
+    """A fingerprint of a config that does not depend on the folder of its data."""
+    files = {key: Path(config.data[key]).name for key in ("name", "test") if config.data.get(key)}
+    return config_hash(config.model_copy(update={"data": {**config.data, **files}}))
 
 
 def _judged_alike(plan: CertifyPlan, sigma: float, log: Path) -> bool:

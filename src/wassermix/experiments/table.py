@@ -158,14 +158,17 @@ class Table(_Strict):
         """The training of one row at one seed; of an ensemble, that of its first member."""
         if (members := self.members_of(row)) is not None:
             return self.config(members, self.seeds_of(members)[0])
-        own = {key: value for key, value in self.rows[row].items() if key != "recipe"}
-        shared = self.common
-        if any(own.get(key) is not None for key in LENGTHS):  # a row's own length replaces the common one
-            shared = {key: value for key, value in shared.items() if key not in LENGTHS}
         try:
-            return build_config(read_recipe(self.recipe_of(row)), {**shared, **own, "seed": seed})
+            return build_config(read_recipe(self.recipe_of(row)), {**self.changes_of(row), "seed": seed})
         except InputError as error:
             raise InputError(f"row '{row}': {error}") from error
+
+    def changes_of(self, row: str) -> dict[str, Any]:
+        """What a row changes in its recipe: the table's common keys, and its own; of two lengths, its own."""
+        own = {key: value for key, value in self.rows[row].items() if key != "recipe"}
+        timed = any(own.get(key) is not None for key in LENGTHS)
+        common = {key: value for key, value in self.common.items() if not timed or key not in LENGTHS}
+        return {**common, **own}
 
     def recipe_of(self, row: str) -> str:
         """The recipe that a row starts from: its own, or the table's."""
