@@ -100,3 +100,16 @@ def test_a_file_for_other_trainers_is_written_once(tmp_path: Path) -> None:
         assert np.allclose(file["y"].sum(axis=1), 1)
     with pytest.raises(InputError, match="exists"):
         augment_to_file(augment, Rows(), tmp_path / "new.npz")
+
+
+def test_a_large_offset_costs_no_digits() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    x = rng.normal(size=(40, 2)) * 50 + 1.7e9  # seconds since 1970
+    new, _ = GeodesicSampler(ratio=1.0).fit_resample(x, y)
+    assert len(np.unique(new[40:, 0])) == len(new) - 40
+
+
+def test_words_among_the_numbers_are_refused() -> None:
+    with pytest.raises(InputError, match="encode them first"):
+        GeodesicSampler().fit_resample(np.array([["a", 1.0], ["b", 2.0]], dtype=object), [0, 1])

@@ -41,3 +41,12 @@ def test_the_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("")
     modes = {os.stat(tmp_path / name).st_mode for name in ("x.safetensors", "text")}
     assert len(modes) == 1
+
+
+def test_tied_weights_are_written_twice(tmp_path: Path) -> None:
+    one = torch.arange(6.0).reshape(2, 3)
+    write_tensors(tmp_path / "tied.safetensors", {"a": one, "b": one, "part": one[1]}, {})
+    found = load_file(tmp_path / "tied.safetensors")
+    assert found["a"].equal(one)
+    assert found["b"].equal(one)
+    assert found["part"].equal(one[1])

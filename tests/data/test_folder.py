@@ -143,3 +143,29 @@ def test_a_picture_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 4)  # as a few bytes that announce a billion pixels
     with pytest.raises(InputError, match="cannot be read"):
         load_data(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["valid", "validation", "testing"])
+def test_the_folder_to_test_on_has_many_names(tmp_path, name):
+    classes(tmp_path / "train")
+    classes(tmp_path / name, count=2)
+    data = load_data(tmp_path)
+    assert (len(data.train), len(data.test)) == (15, 6)
+
+
+def test_splits_are_not_taken_for_classes(tmp_path):
+    for name in ("training", "validation"):
+        classes(tmp_path / "images" / name, count=1)
+    assert load_data(tmp_path / "images").class_names == ("ant", "bee", "cat")
+    for name in ("test", "dev"):
+        classes(tmp_path / "odd" / name, count=1)
+    with pytest.raises(InputError, match="look like splits"):
+        load_data(tmp_path / "odd")
+
+
+def test_a_grey_first_picture_does_not_take_the_colours_of_the_others(tmp_path):
+    classes(tmp_path)
+    picture(tmp_path / "ant" / "0.png", shape=(6, 5))
+    with pytest.raises(InputError, match="has colours, the first one none"):
+        load_data(tmp_path).train.get(torch.arange(12))
+    assert load_data(tmp_path, channels=1).train.get(torch.arange(12)).shape == (12, 1, 6, 5)

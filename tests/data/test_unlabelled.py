@@ -91,3 +91,9 @@ def test_a_missing_or_foreign_file_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "b.npz").write_text("hello")
     with pytest.raises(InputError, match="cannot be read"):
         load_unlabelled(tmp_path / "b.npz", shape=(3,))
+
+
+def test_black_and_white_images_are_read_as_training_data_are(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).integers(0, 2, (5, 1, 8, 8), dtype=np.uint8)
+    found = load_unlabelled(saved(tmp_path / "a.npz", x=x), shape=(1, 8, 8)).samples
+    np.testing.assert_array_equal(found.get(torch.arange(5)).numpy(), x)

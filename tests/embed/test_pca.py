@@ -80,7 +80,7 @@ def test_use_before_fit_is_refused() -> None:
 @pytest.mark.parametrize("embed", [PCA(2), VAE(2, epochs=1, width=2)], ids=["pca", "vae"])
 def test_standardised_images_are_refused_for_they_would_be_clipped(embed: Embedding) -> None:
     x = torch.randn(8, 1, 8, 8, generator=torch.Generator().manual_seed(0))
-    with pytest.raises(InputError, match=r"values in \[0, 1\]"):
+    with pytest.raises(InputError, match=r"the scale \[0, 1\]"):
         embed.fit(x)
     PCA(2).fit(x.flatten(1))  # vectors have no scale
 

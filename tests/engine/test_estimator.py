@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,19 @@ def test_it_works_in_a_pipeline_and_a_grid_search() -> None:
     search = GridSearchCV(chain, {"robustclassifier__sigma": [0.1, 0.5]}, cv=2).fit(x, y)
     assert search.best_score_ > 0.9
     assert cross_val_score(RobustClassifier(updates=80, augment="mixup"), x, y, cv=2).mean() > 0.9
+
+
+@pytest.mark.parametrize("method", ["erm", "pgd", "trades", "consistency"])
+def test_methods_with_and_without_noise_of_their_own_can_be_named(method: str) -> None:
+    x, y = two_gaussians()
+    near = {"method.eps": 0.1} if method in ("pgd", "trades") else None
+    assert RobustClassifier(method=method, updates=60, options=near).fit(x, y).score(x, y) > 0.8
+
+
+def test_many_threads_may_ask_one_classifier() -> None:
+    x, y = two_gaussians()
+    model = RobustClassifier(updates=10).fit(x, y)
+    alone = model.predict_proba(x)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: model.predict_proba(x), range(40)))
+    assert all(np.array_equal(one, alone) for one in found)

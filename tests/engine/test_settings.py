@@ -123,3 +123,14 @@ def test_a_length_that_is_given_replaces_the_recipes_own(length: dict[str, Any])
 def test_two_lengths_at_once_are_refused() -> None:
     with pytest.raises(InputError, match="updates=9 and epochs=3 both say how long"):
         build_config(load_recipe("best"), {"epochs": 3, "updates": 9})
+
+
+def test_an_option_counts_wherever_it_stands_beside_its_components_name() -> None:
+    words = {"method.sigma": 0.77, "method": "smoothmix"}
+    for given in (words, dict(reversed(words.items()))):
+        assert build_config(DEMO, given).method["sigma"] == 0.77
+
+
+def test_sigma_by_both_of_its_names_is_refused() -> None:
+    with pytest.raises(InputError, match="one option"):
+        build_config(DEMO, {"sigma": 0.1, "method.sigma": 0.9})

@@ -141,3 +141,13 @@ def test_what_cannot_be_measured_is_refused() -> None:
         data_geometry(one, [("pixel", Pixel())], GeometrySettings())
     with pytest.raises(InputError, match="at least 2"):
         data_geometry(one, [("pixel", Pixel())], GeometrySettings(pair_size=(1,)))
+
+
+def test_copies_of_one_sample_leave_finite_numbers() -> None:
+    z, y = _clusters([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]], 8)
+    z[y < 2] = z[0].clone()
+    settings = GeometrySettings(pair_size=(4,), problems=6)
+    (one,) = data_geometry(TensorSamples(z, y), [("pixel", Pixel())], settings)
+    for measured in (one.cost, one.spread, one.nearest):
+        assert np.isfinite([measured.exact, measured.random]).all()
+    assert "nan" not in sentence([one])

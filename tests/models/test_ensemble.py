@@ -13,13 +13,16 @@ from wassermix.core.errors import InputError
 from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.engine.ensemble import save_ensemble
 from wassermix.engine.settings import Config, build_config
-from wassermix.models import Ensemble
+from wassermix.models import Ensemble, build_model
 
 MLP: dict[str, Any] = {"name": "mlp", "hidden": [8]}
 
 
-def _ensemble(count: int = 3, consensus: int = 0) -> Ensemble:
-    return Ensemble(members=[MLP] * count, consensus=consensus, shape=(4,), num_classes=3).eval()
+def _ensemble(count: int = 3, consensus: int = 0, seed: int = 0) -> Ensemble:
+    given: dict[str, Any] = {"members": [MLP] * count, "consensus": consensus}
+    found = build_model("ensemble", seed=seed, shape=(4,), num_classes=3, **given).eval()
+    assert isinstance(found, Ensemble)
+    return found
 
 
 def _inputs(count: int = 200) -> Tensor:
@@ -99,3 +102,9 @@ def test_runs_with_different_noise_make_no_ensemble(tmp_path: Path) -> None:
     train(_config(method__sigma=0.25), tmp_path / "b")
     with pytest.raises(InputError, match="one sigma"):
         save_ensemble([tmp_path / "a", tmp_path / "b"], tmp_path / "both")
+
+
+def test_the_seed_decides_where_the_members_start() -> None:
+    x = _inputs()
+    assert _ensemble(seed=1)(x).equal(_ensemble(seed=1)(x))
+    assert not torch.allclose(_ensemble(seed=1)(x), _ensemble(seed=2)(x))

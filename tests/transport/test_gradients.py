@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from generators.transport_problems import cloud
+from wassermix.core.errors import InputError
 from wassermix.transport import EntropicMap, sinkhorn_divergence, solve_cost, solve_coupling, solve_exact
 
 
@@ -88,3 +89,22 @@ def test_nothing_is_recorded_where_no_gradient_is_wanted() -> None:
     coupling = solve_coupling(Z0, Z1)
     assert not coupling.value.requires_grad
     assert not coupling.plan.requires_grad
+
+
+@pytest.mark.parametrize("side", ["weights0", "weights1", "z0"])
+def test_gradient_of_the_value_with_relaxed_marginals(side: str) -> None:
+    inputs = {"z0": Z0, "weights0": torch.linspace(0.5, 1.5, 6, dtype=torch.float64), "weights1": WEIGHTS}
+
+    def value(x: Tensor) -> Tensor:
+        given = inputs | {side: x}
+        weights = {key: given[key] for key in ("weights0", "weights1")}
+        return solve_coupling(given["z0"], Z1, 0.2, relax=0.5, absolute=True, **weights, **TIGHT).value
+
+    torch.testing.assert_close(
+        slope(value, inputs[side]), differences(value, inputs[side]), atol=1e-5, rtol=1e-4
+    )
+
+
+def test_a_divergence_needs_strict_marginals() -> None:
+    with pytest.raises(InputError, match="without relax"):
+        solve_coupling(Z0, Z1, 0.2, relax=0.5, absolute=True).divergence()

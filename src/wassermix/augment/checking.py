@@ -59,6 +59,8 @@ def check_geodesic(augment: GeodesicAugmenter) -> None:
         f"target_classes is at least 1; got {augment.target_classes}": augment.target_classes >= 1,
         "target_classes above 1 keeps the worst of them: it needs choice=worst": augment.target_classes == 1
         or augment.choice == "worst",
+        "pairs=nearest knows one target class: it needs target_classes=1": augment.target_classes == 1
+        or augment.pairs != "nearest",
         f"max_distance is positive, or None; got {augment.max_distance}": augment.max_distance is None
         or augment.max_distance > 0,
         "maps=class needs whole classes: use mode=stored": augment.maps == "batch"

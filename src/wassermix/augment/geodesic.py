@@ -32,12 +32,15 @@ from wassermix.core.draws import permutation, uniform
 from wassermix.core.errors import InputError
 from wassermix.core.samples import LabelledSamples, TensorSamples
 from wassermix.embed import Embedding, Pixel
+from wassermix.embed.protocol import require_unit_range
 from wassermix.geodesic.path import Labels
 from wassermix.geodesic.worst import Scorer, Search, place, search_passes, worst_times
 
 __all__ = ["GeodesicAugmenter"]
 
 Attack = Callable[[Classifier, Tensor, Tensor], Tensor]
+LOOKED_AT = 64
+"""Samples of which the scale of the values is looked at."""
 CHUNK_ROWS = 8192
 
 
@@ -241,6 +244,7 @@ class GeodesicAugmenter:
     def _prepared(self, source: LabelledSamples) -> tuple[Embedding, Latents]:
         """The embedding and the source's latents, encoded once; what was learnt from another source goes."""
         if self._latents is None or self._latents.source is not source:
+            require_unit_range(source.get(torch.arange(min(len(source), LOOKED_AT))))
             embed = Pixel().fit(source.get(torch.arange(1))) if self.embed is None else self.embed
             self._latents, self._near = Latents(source, embed), None
             self._ends.forget()

@@ -11,6 +11,7 @@ from wassermix.augment.mixing import soft_labels, themselves
 from wassermix.core.classifier import Classifier
 from wassermix.core.draws import normal
 from wassermix.core.errors import InputError
+from wassermix.embed.protocol import require_unit_range
 
 __all__ = ["Jitter"]
 
@@ -44,6 +45,7 @@ class Jitter:
         self, x: Tensor, y: Tensor, *, model: Classifier | None = None, generator: Generator | None = None
     ) -> tuple[Tensor, Tensor]:
         """``round(ratio * len(x))`` new samples and their soft labels; the model is not asked."""
+        require_unit_range(x)
         target = soft_labels(y, self.num_classes, x.dtype)
         near, labels = themselves(x, target, round(self.ratio * len(x)), num_classes=target.shape[1])
         spread = x.detach().std(dim=0, correction=0)

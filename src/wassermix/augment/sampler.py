@@ -74,10 +74,11 @@ class GeodesicSampler:
         if len(table) == 0:
             raise InputError("X has no rows; expected samples of at least two classes")
         self.classes_, codes = np.unique(classes, return_inverse=True)
-        rows = torch.from_numpy(table.reshape(len(table), -1).astype(np.float32))
+        flat, middle = _centred(table)
+        rows = torch.from_numpy(flat.astype(np.float32))
         source = TensorSamples(rows, torch.from_numpy(codes.astype(np.int64)))
         made = self._made(source)
-        new = made.x.numpy().reshape(-1, *table.shape[1:])
+        new = (made.x.numpy() + middle).reshape(-1, *table.shape[1:])
         x = np.concatenate([table, new.astype(_float_of(table))])
         if self.labels == "mix":
             real = torch.nn.functional.one_hot(source.y, len(self.classes_)).float()
@@ -106,6 +107,16 @@ class GeodesicSampler:
             return augment.make_set(source, generator=generator)
         counts = torch.bincount(source.y, minlength=len(self.classes_))
         return augment.fill_classes(source, counts.max() - counts, generator=generator)
+
+
+def _centred(table: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Rows less the mean of each column, and that mean: a large offset costs no digits of float32 then."""
+    try:
+        flat = table.reshape(len(table), -1).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X holds values that are no numbers ({error}); encode them first") from error
+    middle = flat.mean(axis=0)
+    return flat - middle, middle
 
 
 def _float_of(table: npt.NDArray[np.generic]) -> npt.DTypeLike:

@@ -23,7 +23,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
     """
     from safetensors.torch import save
 
-    content = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+    content = save(_apart(tensors))
     length = int.from_bytes(content[:8], "little")
     header = {"__metadata__": dict(sorted(metadata.items())), **json.loads(content[8 : 8 + length])}
     text = json.dumps(header, separators=(",", ":")).encode()
@@ -36,3 +36,15 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
                 file.write(part)
 
     write_beside(path, write)
+
+
+def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors in this computer's memory, no two in the same place: safetensors refuses tied ones."""
+    places: set[int] = set()
+    found = {}
+    for name, tensor in tensors.items():
+        own = tensor.detach().cpu().contiguous()
+        place = own.untyped_storage().data_ptr()
+        found[name] = own.clone() if place in places else own
+        places.add(place)
+    return found

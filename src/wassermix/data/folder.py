@@ -41,7 +41,7 @@ class FolderSplit:
         self.y = y
         self.size = size
         mode, (width, height) = _look(self.paths[0])
-        self.channels = channels or (1 if mode in GREY else 3)
+        self.asked, self.channels = channels, channels or (1 if mode in GREY else 3)
         self.shape: tuple[int, ...] = (self.channels, size or height, size or width)
 
     def __len__(self) -> int:
@@ -60,12 +60,14 @@ class FolderSplit:
 
         try:
             with Image.open(path) as image:
-                deep = image.mode in DEEP
+                deep, coloured = image.mode in DEEP, image.mode not in (*GREY, *DEEP)
                 pixels = image.convert("L" if self.channels == 1 else "RGB")
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # Pillow's words
             raise InputError(f"image '{path}' cannot be read ({error}); replace or remove it") from error
         if deep:  # Pillow would cut such values off at 255
             raise InputError(f"image '{path}' has more than 8 bits per pixel; convert it to 8 bits first")
+        if coloured and self.channels == 1 and self.asked is None:
+            raise InputError(f"image '{path}' has colours, the first one none; set data.channels to 1 or 3")
         if self.size is not None and pixels.size != (self.size, self.size):
             pixels = pixels.resize((self.size, self.size), Image.Resampling.BILINEAR)
         if (pixels.height, pixels.width) != self.shape[1:]:
@@ -87,6 +89,14 @@ def _look(path: str) -> tuple[str, tuple[int, int]]:
         raise InputError(f"image '{path}' cannot be read ({error}); replace or remove it") from error
 
 
+TRAIN, TEST = ("train", "training"), ("test", "testing", "val", "valid", "validation", "dev")
+"""What the folders of the two splits may be called; of several the first counts."""
+
+
+def _first_of(path: Path, names: Sequence[str]) -> Path | None:
+    return next((path / name for name in names if (path / name).is_dir()), None)
+
+
 def load_folder(
     path: Path,
     *,
@@ -95,21 +105,31 @@ def load_folder(
     size: int | None = None,
     channels: int | None = None,
 ) -> Dataset:
-    """Images in ``train/CLASS/`` and ``test/CLASS/`` (or ``val/``), or ``CLASS/`` with a share to test on."""
+    """Images in ``train/CLASS/`` and ``test/CLASS/`` (or ``val/``), or ``CLASS/`` with a share to test on.
+
+    The first image decides between grey and colour unless ``channels`` does; colours among grey ones are
+    refused then.
+    """
     where = f"data '{path}'"
-    train_folder = path / "train"
-    test_folder = next((path / name for name in ("test", "val") if (path / name).is_dir()), None)
+    train_folder, test_folder = _first_of(path, TRAIN) or path / "train", _first_of(path, TEST)
     if train_folder.is_dir() and test_folder is not None:
         refuse_share(test_share, f"'{test_folder}'")
         names = _class_folders(train_folder, where)
         _refuse_empty(train_folder, names)
         train: Split = _labelled(train_folder, names, size, channels=channels)
-        test: Split = _labelled(test_folder, names, train.shape[1] if size else None, channels=train.shape[0])
+        test: Split = _labelled(test_folder, names, train.shape[1] if size else None, channels=channels)
+        if test.shape[0] != train.shape[0]:
+            raise InputError(f"{where}: only one of train and test has colours; set data.channels to 1 or 3")
         _refuse_strangers(test_folder, names)
         note = ""
     else:
         base = train_folder if train_folder.is_dir() else path
         names = _class_folders(base, where)
+        if {name.lower() for name in names} <= {*TRAIN, *TEST}:
+            raise InputError(
+                f"{where}: the folders {', '.join(names)} look like splits, not classes; call them train and "
+                "test, with a folder for each class inside"
+            )
         _refuse_empty(base, names)
         whole = _labelled(base, names, size, channels=channels)
         train, test, note = set_apart(whole, test_share, seed)

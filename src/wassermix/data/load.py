@@ -10,6 +10,7 @@ from typing import Any
 from wassermix.core.errors import InputError
 from wassermix.core.registry import keyword_options
 from wassermix.core.settings import nearest
+from wassermix.data.checks import count_classes
 from wassermix.data.dataset import Dataset, hold_out, shrink
 from wassermix.data.download import Progress
 from wassermix.data.locate import data_folders, first_existing
@@ -54,7 +55,16 @@ def load_data(
     data = loader(*where, **options)
     if not isinstance(data, Dataset):
         raise InputError(f"data '{name}' gave a {type(data).__name__}; expected a wassermix.data.Dataset")
+    if str(name) not in DATA.shipped and not where:  # someone else's loader
+        _require_classes(data, f"data '{name}'")
     return shrink(hold_out(data, holdout, seed), train_size, seed)
+
+
+def _require_classes(data: Dataset, where: str) -> None:
+    """Refuse labels that are not 0 to k - 1, or more classes than the data set says."""
+    found = count_classes(data.train, data.test, where)
+    if found > data.num_classes:
+        raise InputError(f"{where} says num_classes={data.num_classes}, but its labels have {found} classes")
 
 
 def own_units(name: str | Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wassermix.core.errors import InputError
-from wassermix.data.checks import image_tensor, label_tensor, vector_tensor
+from wassermix.data.checks import image_tensor, is_binary, label_tensor, vector_tensor
 from wassermix.data.dataset import Statistics
 from wassermix.data.folder import FolderSplit, images_in
 from wassermix.data.load import TABLES, load_data
@@ -118,6 +118,8 @@ def _arrays(path: Path, shape: tuple[int, ...]) -> NewSamples:
         x = x[:, None]
     else:
         raise InputError(f"{where}: got an array {x.shape}; the model takes samples of shape {shape}")
+    if is_binary(x) and x.any():  # as training data of 0 and 1 are read
+        x = x.astype(np.uint8) * np.uint8(255)
     return _in_memory(str(path), image_tensor(x, where), labels)
 
 

@@ -40,7 +40,9 @@ def load_embedding(path: Path, *, embed: Embedding | None = None) -> Embedding:
             described = file.metadata() or {}
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
     except (OSError, SafetensorError) as error:
-        raise InputError(f"'{path}' cannot be read as an embedding: {error}; fit it again") from error
+        raise InputError(f"'{path}' cannot be read as an embedding ({error}); delete it") from error
+    if "shape" not in described:
+        raise InputError(f"'{path}' holds no embedding; delete it and fit again")
     if embed is None:
         name = described.get("embedding", "")
         if name not in EMBEDDINGS.names():

@@ -26,6 +26,10 @@ class Pixel(Embedding):
         return z.reshape(len(z), *self._fitted_shape())
 
 
+ROUNDING = 1e-7
+"""The least deviation of a column, as a share of its values, that is no rounding."""
+
+
 class Standard(Embedding):
     """Each column with mean 0 and variance 1: for tables, whose units would else decide the transport."""
 
@@ -41,9 +45,10 @@ class Standard(Embedding):
     def fit(self, x: Tensor, *, progress: Progress | None = None) -> Self:
         """Mean and standard deviation of each column; a constant column keeps its scale."""
         self.shape = sample_shape(x)
-        flat = x.reshape(len(x), -1)
-        deviation = flat.std(dim=0, correction=0)
-        self.mean, self.scale = flat.mean(dim=0), torch.where(deviation > 0, deviation, 1.0)
+        flat = x.reshape(len(x), -1).double()
+        mean, deviation = flat.mean(dim=0), flat.std(dim=0, correction=0)
+        varies = deviation > ROUNDING * (1 + mean.abs())  # rounding leaves a constant column a little
+        self.mean, self.scale = mean.to(x), torch.where(varies, deviation, 1.0).to(x)
         return self
 
     def encode(self, x: Tensor) -> Tensor:

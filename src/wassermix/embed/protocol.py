@@ -93,10 +93,12 @@ def sample_shape(x: Tensor) -> tuple[int, ...]:
 
 def require_unit_range(x: Tensor) -> None:
     """Refuse images off the [0, 1] scale, whose decoded values would be clipped in silence."""
+    if not x.numel():
+        return
     low, high = float(x.min()), float(x.max())
     if is_image(tuple(x.shape[1:])) and (low < -0.1 or high > 1.1):  # resizing may overshoot a little
         raise InputError(
-            f"an embedding of images is fitted on values in [0, 1]; got {low:.3g} to {high:.3g}; divide by "
+            f"images are expected on the scale [0, 1]; got values from {low:.3g} to {high:.3g}; divide by "
             "255, or make normalisation the model's first layer"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from wassermix.engine.build import load_dataset, make_model
 from wassermix.engine.loop import train
 from wassermix.engine.rundir import RunDir
 from wassermix.engine.settings import build_config
+from wassermix.methods.registry import METHODS
 from wassermix.recipes import load_recipe
 
 try:
@@ -39,9 +41,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     """A network for rows ``X (n, d)``, trained to stay right under noise, whose answers can be certified.
 
     Columns are standardised by the training rows, so ``sigma`` and certified radii are in standard
-    deviations. ``method`` and ``augment`` are names as in a recipe (``wassermix methods``); ``options``
-    are further keys of a config, such as ``{"method.weight": 5.0, "model.width": 128}``. The same
-    ``seed`` gives the same network.
+    deviations. ``method`` and ``augment`` are names as in a recipe (``wassermix methods``); of a method that
+    trains without noise ``sigma`` is only that of :meth:`certify`. ``options`` are further keys of a config,
+    such as ``{"optimizer.lr": 0.1, "model.hidden": [128, 128]}``. The same ``seed`` gives the same network.
 
     After :meth:`fit`: ``classes_``, ``n_features_in_``, ``mean_`` and ``scale_ (d,)``, and ``network_``,
     which takes standardised float32 rows to logits.
@@ -84,9 +86,10 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         """The network's probabilities ``(n, k)`` without noise, columns as in ``classes_``."""
         check_is_fitted(self)
         rows = torch.from_numpy(self._standard(validate_data(self, X, dtype=np.float64, reset=False)))
-        with torch.no_grad():  # in float64, so that a row's answer does not depend on its company
-            found: Floats = self.network_.double()(rows).softmax(dim=1).numpy()
-        self.network_.float()
+        # in float64, so that a row's answer does not depend on its company; the fitted network stays as it is
+        network = copy.deepcopy(self.network_).double()
+        with torch.no_grad():
+            found: Floats = network(rows).softmax(dim=1).numpy()
         return found
 
     def certify(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None, **settings: Any) -> Certificates:
@@ -125,12 +128,13 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         return network.cpu().eval()
 
     def _overrides(self, file: Path) -> dict[str, Any]:
+        noise = {"method.sigma": self.sigma} if "sigma" in METHODS.options(self.method) else {}
         return {
             "data": str(file),
             "data.standardize": False,
             "model": self.model,
             "method": self.method,
-            "method.sigma": self.sigma,
+            **noise,
             "augment": self.augment,
             "updates": self.updates,
             "batch_size": self.batch_size,

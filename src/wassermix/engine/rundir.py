@@ -230,8 +230,13 @@ class RunDir:
         return str(self._metadata().get("architecture", "unknown"))
 
     def _metadata(self) -> dict[str, str]:
-        with safe_open(self.weights_file, framework="pt") as file:
-            return file.metadata() or {}
+        try:
+            with safe_open(self.weights_file, framework="pt") as file:
+                return file.metadata() or {}
+        except (OSError, SafetensorError) as error:
+            raise InputError(
+                f"'{self.weights_file}' is not a whole safetensors file ({error}); train the run again"
+            ) from error
 
     def save_state(self, state: dict[str, Any]) -> None:
         """Write the training state, atomically."""

@@ -156,6 +156,8 @@ def build_config(
     from someone else, ``trust=False`` refuses such names before anything is imported; ``where`` says in the
     error which file it was.
     """
+    if overrides and {"sigma", "method.sigma"} <= overrides.keys():
+        raise InputError("sigma and method.sigma are one option; give one of them")
     raw = _with_names(apply_overrides(_without_length(recipe, overrides or {}), overrides or {}))
     if not trust and (named := list(imported_code(raw))):
         raise InputError(
@@ -183,10 +185,11 @@ def imported_code(raw: Mapping[str, Any]) -> Iterator[str]:
 def apply_overrides(recipe: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Put dotted ``key: value`` pairs into a recipe: ``augment.ratio=2``, ``data=mnist``.
 
-    A shorthand such as ``method=pgd`` that names another component drops the options of the old one.
+    A shorthand such as ``method=pgd`` that names another component drops the options of the old one; options
+    are put in after names, in whichever order they are given.
     """
     raw = {key: dict(value) if isinstance(value, Mapping) else value for key, value in recipe.items()}
-    for key, value in overrides.items():
+    for key, value in sorted(overrides.items(), key=lambda item: "." in item[0]):
         head, _, rest = key.partition(".")
         section = raw.get(head)
         if not rest and head in SHORTHANDS and not isinstance(value, Mapping):

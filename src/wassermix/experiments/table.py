@@ -164,11 +164,15 @@ class Table(_Strict):
             raise InputError(f"row '{row}': {error}") from error
 
     def changes_of(self, row: str) -> dict[str, Any]:
-        """What a row changes in its recipe: the table's common keys, and its own; of two lengths, its own."""
+        """What a row changes in its recipe: the table's common keys, and its own.
+
+        A row's own length replaces the common one, and where it names another component the common options of
+        the old one are none of its.
+        """
         own = {key: value for key, value in self.rows[row].items() if key != "recipe"}
-        timed = any(own.get(key) is not None for key in LENGTHS)
-        common = {key: value for key, value in self.common.items() if not timed or key not in LENGTHS}
-        return {**common, **own}
+        replaced = set(LENGTHS) if any(own.get(key) is not None for key in LENGTHS) else set()
+        replaced |= {key for key in self.common if "." in key and key.partition(".")[0] in own}
+        return {**{key: value for key, value in self.common.items() if key not in replaced}, **own}
 
     def recipe_of(self, row: str) -> str:
         """The recipe that a row starts from: its own, or the table's."""

@@ -158,14 +158,19 @@ def _problem(z: Tensor, y: Tensor, chosen: tuple[Tensor, Tensor], *, exact: bool
     expected = _distances(z[first], z[second]).square().mean()
     if exact:
         second = second[assign(z[first], z[second])]
-        cost = (z[first] - z[second]).square().sum(-1).mean() / expected
+        cost = _ratio((z[first] - z[second]).square().sum(-1).mean(), expected)
     else:
         cost = torch.ones((), dtype=z.dtype)  # as drawn, the order is random: the expected cost is the unit
     middle = (z[first] + z[second]) / 2
-    spread = _variance(middle) / ((_variance(z[first]) + _variance(z[second])) / 2)
+    spread = _ratio(_variance(middle), (_variance(z[first]) + _variance(z[second])) / 2)
     distance, index = _nearest(middle, z, (first, second))
     third = (y[index] != y[first[0]]) & (y[index] != y[second[0]])
     return torch.stack([cost, spread, distance.mean() / scale, third.double().mean()])
+
+
+def _ratio(part: Tensor, whole: Tensor) -> Tensor:
+    """``part / whole``; 1 where all samples are alike, so that there is nothing to lose."""
+    return part / whole if whole > 0 else torch.ones((), dtype=part.dtype)
 
 
 def _distances(a: Tensor, b: Tensor) -> Tensor:
@@ -186,10 +191,11 @@ def _nearest(middle: Tensor, z: Tensor, own: tuple[Tensor, ...]) -> tuple[Tensor
 
 
 def _neighbour_distance(z: Tensor, *, limit: int = 500) -> float:
-    """A real sample's mean distance to its nearest neighbour, over evenly spaced samples."""
+    """A real sample's mean distance to its nearest neighbour, over evenly spaced samples; copies aside."""
     rows = torch.arange(0, len(z), max(1, len(z) // limit))
     distance, _ = _nearest(z[rows], z, (rows,))
-    return max(float(distance.mean()), torch.finfo(z.dtype).tiny)
+    apart = distance[distance > 0]  # copies say nothing about how far samples are from one another
+    return float(apart.mean()) if len(apart) else 1.0
 
 
 def sentence(found: Sequence[Geometry]) -> str:

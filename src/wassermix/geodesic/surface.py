@@ -83,6 +83,12 @@ class SimplexGeodesic:
 
         The velocities are those of the straight way from the anchor's own samples to this point.
         """
+        classes, total = len(self.corners), weights.sum(dim=-1)
+        if weights.shape[-1] != classes or not bool(((total - 1).abs() < 1e-4).all()):
+            raise InputError(
+                f"weights: got shape {tuple(weights.shape)} with a mean sum of {float(total.mean()):.3g}; "
+                f"expected {classes} for each sample, which sum to 1"
+            )
         w = weights.to(self.corners).expand(len(self), len(self.corners))
         z = torch.einsum("nc,cnd->nd", w, self.corners)
         if self.clouds:

@@ -69,4 +69,5 @@ def _member(number: int, section: dict[str, Any], given: dict[str, Any]) -> nn.M
         raise InputError(
             f"model 'ensemble': member {number} is {section}; expected a model's section, such as name: lenet"
         )
-    return build_model(section["name"], seed=number, **given, **options)
+    drawn = int(torch.randint(2**62, ()))  # from the stream that build_model lends: it follows the seed
+    return build_model(section["name"], seed=drawn, **given, **options)

@@ -172,7 +172,11 @@ class PointCost:
     def batch(self) -> torch.Size:
         """Leading dimensions, one problem each."""
         first, second = self.z0.shape[:-2], self.z1.shape[:-2]
-        return first if first == second else torch.Size(torch.broadcast_shapes(first, second))
+        try:
+            return first if first == second else torch.Size(torch.broadcast_shapes(first, second))
+        except RuntimeError as error:
+            both = f"{tuple(first)} and {tuple(second)}"
+            raise InputError(f"z0 and z1: batches {both} do not fit together; give one shape") from error
 
     @property
     def size(self) -> tuple[int, int]:

@@ -112,6 +112,8 @@ class Coupling:
         """
         from wassermix.transport.sinkhorn import Sinkhorn
 
+        if self.relax is not None:
+            raise InputError("divergence: marginals are relaxed here; solve without relax for a divergence")
         if not isinstance(self.ground, PointCost):
             raise InputError(
                 "divergence: a cost matrix does not say what it costs to stay; give points instead"
@@ -168,10 +170,11 @@ class Coupling:
         return torch.as_tensor(given) - eps * (mass - a.sum(-1) * b.sum(-1))
 
     def _with_gradient(self, value: Tensor) -> Tensor:
-        """``value`` with the gradient of ``<P, C> + <f, a> + <g, b> + KL entropy``, all but inputs fixed."""
+        """``value`` with its gradient at the optimum: in the points, the weights and the entropy."""
         parts = []
         if self.weights0.requires_grad or self.weights1.requires_grad:
-            parts += [(self.weights0 * self.f).sum(-1), (self.weights1 * self.g).sum(-1)]
+            parts.append((self.weights0 * self._price(self.f, self.weights1)).sum(-1))
+            parts.append((self.weights1 * self._price(self.g, self.weights0)).sum(-1))
         if self.entropy.requires_grad:
             eps = self.entropy.detach()
             parts.append((value.detach() - self.cost) / eps * self.entropy)
@@ -179,6 +182,17 @@ class Coupling:
         for part in parts if moved is None else [*parts, moved]:
             value = value + part - part.detach()
         return value
+
+    def _price(self, potential: Tensor, other: Tensor) -> Tensor:
+        """The derivative of the value in each weight of one side: the potential, where marginals are strict.
+
+        Relaxed, with ``rho``: ``rho (1 - exp(-f / rho)) + eps (|b| - exp(-f / rho))``.
+        """
+        if self.relax is None:
+            return potential
+        rho, eps = self.relax[..., None], self.entropy.detach()[..., None]
+        left = (-potential / rho).exp()
+        return rho * (1 - left) + eps * (other.detach().sum(-1, keepdim=True) - left)
 
     def __repr__(self) -> str:
         n, m = self.ground.size

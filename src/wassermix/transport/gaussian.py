@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import torch
@@ -110,6 +111,10 @@ def gaussian_barycenter(
 
     ``S <- S^-1/2 (sum_k w_k (S^1/2 S_k S^1/2)^1/2)^2 S^-1/2`` (Alvarez-Esteban et al. 2016).
     """
+    if len(weights) != len(gaussians.mean) or not bool((weights >= 0).all() & (weights.sum() > 0)):
+        raise InputError(
+            f"weights: expected {len(gaussians.mean)} numbers that are not negative and not all zero"
+        )
     weights = (weights / weights.sum()).to(gaussians.cov)
     share = weights[:, None, None]
     cov = (share * gaussians.cov).sum(0)
@@ -120,4 +125,9 @@ def gaussian_barycenter(
         change, cov = (new - cov).norm(), new
         if change <= tolerance * cov.norm():
             break
+    else:
+        warnings.warn(
+            f"gaussian_barycenter: not within {tolerance:g} after {max_iterations} iterations; raise either",
+            stacklevel=2,
+        )
     return Gaussian((weights[:, None] * gaussians.mean).sum(0), cov)
