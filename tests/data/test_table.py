@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -191,3 +192,11 @@ def test_damaged_files_are_refused(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a,label\n\xff\xfe,1\n")
     with pytest.raises(InputError, match="not UTF-8"):
         load_data(tmp_path / "t.csv")
+
+
+def test_rows_on_both_sides_of_the_split_are_told(tmp_path: Path) -> None:
+    rows = [f"{number},{number % 7},{number % 2}" for number in range(40)]
+    (tmp_path / "once.csv").write_text("\n".join(["a,b,label", *rows]))
+    (tmp_path / "twice.csv").write_text("\n".join(["a,b,label", *rows, *rows]))
+    assert "among the training rows" not in load_data(tmp_path / "once.csv").note
+    assert "of 16 rows to test on are among the training rows" in load_data(tmp_path / "twice.csv").note

@@ -69,6 +69,7 @@ def load_table(
             _test_split(Path(test).expanduser(), label, table, names=names),
             "",
         )
+    note = "; ".join(part for part in (note, _repeated(train, held)) if part)
     k = count_classes(train, held, where)
     shown = names or tuple(str(number) for number in range(k))
     data = Dataset(
@@ -82,6 +83,18 @@ def load_table(
         columns=table.columns,
     )
     return standardized(data) if standardize else noting(data, unlike_scales(train))
+
+
+def _repeated(train: Split, held: Split) -> str:
+    """A warning where rows to test on stand among the training rows too; empty where none does."""
+    known = {row.tobytes() for row in train.get(torch.arange(len(train))).numpy()}
+    again = sum(row.tobytes() in known for row in held.get(torch.arange(len(held))).numpy())
+    if not again:
+        return ""
+    return (
+        f"{again} of {len(held)} rows to test on are among the training rows too: accuracies say less; "
+        "remove repeated rows"
+    )
 
 
 def _test_split(path: Path, label: str | None, train: _Table, *, names: tuple[str, ...]) -> TensorSplit:
