@@ -13,6 +13,7 @@ from scipy.stats import binomtest
 from wassermix.attacks import FGSM, PGD, attack_curve, evaluate_attack
 from wassermix.attacks.protocol import fooled
 from wassermix.core.errors import InputError
+from wassermix.core.streams import stream
 
 
 def test_flags_and_shares_agree_with_a_count_by_hand(digits):
@@ -141,6 +142,28 @@ def test_arrays_and_columns_of_labels_are_refused_with_what_to_do(digits):
     assert torch.equal(column.label, y)
     with pytest.raises(InputError, match=r"labels: got torch.float32 of shape \(5,\)"):
         evaluate_attack(digits.net, x, y.float(), attack=FGSM(eps=0.1))
+
+
+@pytest.mark.parametrize("wrong", [10, -1])
+def test_labels_that_the_model_has_no_output_for_are_refused(digits, wrong):
+    """Silently they would count as errors of the model."""
+    x, y = digits.x[:5], digits.y[:5].clone()
+    y[3] = wrong
+    attack = FGSM(eps=0.1)
+    for judged in (
+        lambda: evaluate_attack(digits.net, x, y, attack=attack),
+        lambda: attack_curve(digits.net, x, y, attack=attack, eps=[0.1]),
+        lambda: attack.judge(digits.net, x, y, generator=stream(0, "labels")),
+        lambda: attack(digits.net, x, y),
+    ):
+        with pytest.raises(InputError, match="expected classes 0 to 9"):
+            judged()
+
+
+@pytest.mark.parametrize("size", [0, -3])
+def test_a_block_of_no_images_is_refused(digits, size):
+    with pytest.raises(InputError, match=f"batch_size is {size}; expected 1 or more"):
+        evaluate_attack(digits.net, digits.x[:5], digits.y[:5], attack=FGSM(eps=0.1), batch_size=size)
 
 
 def test_no_images_are_an_error(digits):

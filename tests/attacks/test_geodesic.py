@@ -34,6 +34,13 @@ def test_towards_a_class_of_one_point_samples_flip_where_the_line_crosses_the_bo
     torch.testing.assert_close(x_adv, torch.lerp(x, target, flips[:, None]))
 
 
+def test_labels_that_the_model_has_no_output_for_are_refused():
+    three = torch.tensor([[-1.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
+    attack = GeodesicAttack(bounds=None).fit(three, torch.arange(3))
+    with pytest.raises(InputError, match="expected classes 0 to 1"):
+        attack.judge(by_first_entry, three, torch.arange(3), generator=stream(0, "labels"))
+
+
 def test_between_shifted_clouds_samples_move_along_the_shift():
     shift = torch.tensor([10.0, 0.0, 0.0])
     z = torch.randn(60, 3, generator=stream(0, "z")) * 0.5 - shift / 2

@@ -80,6 +80,31 @@ def test_its_number_is_that_of_the_voting_classifier(digits):
     assert result.robust.count <= result.clean.count
 
 
+@pytest.mark.parametrize("attack", [PGD, SmoothedPGD])
+@pytest.mark.parametrize("step", [-0.1, float("inf")])
+def test_a_step_that_is_no_length_is_refused(attack, step):
+    with pytest.raises(InputError, match=f"step_size is {step}"):
+        attack(eps=0.5, step_size=step)
+
+
+@pytest.mark.parametrize("attack", [PGD, SmoothedPGD])
+def test_a_given_step_may_be_a_fraction_and_follows_the_radius(attack):
+    given = attack(eps=0.5, step_size="1/4")
+    assert given.step == 0.25
+    assert given.with_eps(0.1).step == pytest.approx(0.05)
+    assert attack(eps=0.0, step_size=0.25).with_eps(0.1).step == attack(eps=0.1).step
+
+
+@pytest.mark.parametrize("attack", [PGD, SmoothedPGD])
+def test_an_infinite_radius_needs_a_step_and_leaves_it_as_it_is(attack):
+    with pytest.raises(InputError, match=r"needs a step_size; the default is 2(\.5)? \* eps / steps"):
+        attack(eps=float("inf"), allow_any_eps=True)
+    given = attack(eps=0.5, step_size=0.25, allow_any_eps=True)
+    assert given.with_eps(float("inf")).step == 0.25
+    assert given.with_eps(float("inf")).with_eps(float("inf")).step == 0.25
+    assert given.with_eps(float("inf")).with_eps(0.1).step == attack(eps=0.1).step
+
+
 def test_noise_of_zero_is_refused():
     with pytest.raises(InputError, match="sigma > 0"):
         SmoothedPGD(sigma=0.0)

@@ -82,6 +82,12 @@ def test_far_below_the_threshold_the_e_value_is_nothing() -> None:
             assert (log_e_value((draws * share).astype(int), draws, p0) < 0).all()
 
 
+def test_a_prior_without_mass_above_the_null_gives_no_evidence_against_it() -> None:
+    hits = np.array([199, 1990, 19_900])
+    values = log_e_value(hits, np.array([200, 2000, 20_000]), special.ndtr(2.0), prior=((1.0, 0.5, 400.0),))
+    assert (values == -np.inf).all()
+
+
 @pytest.mark.parametrize("draws", [1, 7, 128, 2048])
 def test_more_failures_never_raise_the_e_value_or_the_bounds(draws: int) -> None:
     hits = np.arange(draws + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from certify.exact_rate import false_rate
 from wassermix.certify import CertifySettings, certify, predict
+from wassermix.certify.fixed import FixedRule
 from wassermix.certify.noise import NoiseKey, gaussian
 from wassermix.certify.rule import rule_for
 from wassermix.core.errors import InputError
@@ -284,6 +285,25 @@ def test_weights_of_another_precision_than_asked_are_said(images: Tensor) -> Non
     with pytest.raises(InputError, match=r"weights are float64.*precision 'float64'"):
         certify(wide, images[:1], sigma=0.5, n=200)
     assert len(certify(wide, images[:1], sigma=0.5, n=200, precision="float64")) == 1
+    assert predict(wide, images[:1], sigma=0.5, n=200, precision="float64").shape == (1,)
+
+
+@dataclass(frozen=True)
+class HalfBlocks(FixedRule):
+    """A rule that looks within a block of noise."""
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        return (100, self.n)
+
+
+@dataclass(frozen=True)
+class Shrinking(FixedRule):
+    """A rule whose looks go back."""
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        return (256, 128, self.n)
 
 
 @pytest.mark.parametrize(
@@ -293,6 +313,12 @@ def test_weights_of_another_precision_than_asked_are_said(images: Tensor) -> Non
         ({"alpha": 1.5}, "alpha"),
         ({"mode": "magic"}, "mode"),
         ({"n": 0}, "n is 0"),
+        ({"n": 10**9 + 1}, "n is 1000000001"),
+        ({"grid": -1}, "grid"),
+        ({"grid": 2**24}, "grid"),
+        ({"mode": "grid", "prior": ((1.0, 0.5, float("inf")),)}, "prior"),
+        ({"mode": f"{__name__}:HalfBlocks"}, "multiples of 128"),
+        ({"mode": f"{__name__}:Shrinking"}, "growing"),
         ({"batch_size": 100}, "multiple"),
         ({"radii": (-1.0,)}, "radii"),
         ({"x": torch.zeros(2, 3, dtype=torch.uint8)}, "uint8"),

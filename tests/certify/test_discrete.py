@@ -11,7 +11,7 @@ import torch
 from scipy import stats
 
 from certify import reference
-from wassermix.certify.discrete import RoundedGaussian, grid_of, rounded_gaussian
+from wassermix.certify.discrete import RoundedGaussian, grid_of, lies_on, rounded_gaussian
 from wassermix.certify.fixedpoint import normal_thresholds
 from wassermix.certify.noise import NoiseKey, random_words
 
@@ -135,3 +135,12 @@ def test_grids_are_recognised() -> None:
     assert grid_of(eight + 1e-4) is None
     assert grid_of(2 * eight) is None
     assert grid_of(-eight) is None
+
+
+@pytest.mark.parametrize("levels", [3, 255, 300, 4095, 65535, 2**20 + 7, 2**24 - 1])
+def test_the_nearest_floats_to_the_steps_of_a_grid_lie_on_it_and_others_do_not(levels: int) -> None:
+    steps = torch.linspace(0, levels, 1001, dtype=torch.float64).round()
+    x = (steps / levels).float()
+    assert lies_on(x, levels)
+    assert not lies_on(x, levels + 1 if levels < 2**24 - 1 else 255)
+    assert not lies_on(1 + x, levels)

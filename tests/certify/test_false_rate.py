@@ -33,6 +33,15 @@ def test_grid_certifies_falsely_less_often_than_alpha(grid: GridRule, radius: fl
     assert rates[1] < rates[0]
 
 
+@pytest.mark.parametrize("radius", [0.5, 1.0, 2.0, 3.0])
+def test_a_prior_without_mass_above_a_null_proves_nothing_falsely(radius: float) -> None:
+    """Beta(1/2, 400) has no mass above Phi(1) that floating point can tell from none."""
+    threshold = float(special.ndtr(radius))
+    rule = GridRule(1.0, RADII, 3000, ALPHA, prior=((1.0, 0.5, 400.0),))
+    for p in (threshold, 0.999 * threshold):
+        assert false_rate(rule, p, final_level=ALPHA / 2, threshold=threshold) <= ALPHA
+
+
 @pytest.mark.parametrize("radius", [0.5, 1.0, 2.0])
 def test_tolerance_keeps_half_of_its_alpha_for_the_end_of_the_budget(radius: float) -> None:
     """A tolerance that 2,000 draws cannot reach: the bound at the end certifies, at its own level."""

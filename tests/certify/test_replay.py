@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from scipy import stats
 from torch import Tensor, nn
 
 from certify import certified_job as job
 from wassermix.certify import Certificates, CertifySettings, certify_to_files, replay_images, verify_file
-from wassermix.certify.replay import altered_at_most
+from wassermix.certify.replay import Replay, altered_at_most
 from wassermix.certify.result import digest
 from wassermix.certify.rule import rule_for
 from wassermix.core.job import Output
@@ -157,21 +158,78 @@ def test_a_forger_who_makes_everything_fit_is_found_by_drawing_again(
     assert not again.holds
 
 
-def test_a_vote_that_is_too_close_to_call_is_named_and_not_held_against_the_file(tmp_path: Path) -> None:
-    class Flat(Line):
-        def forward(self, x: Tensor) -> Tensor:
-            return torch.stack([torch.ones(len(x)), torch.ones(len(x))], dim=1) + 1e-7 * super().forward(x)
+class Narrow(Line):
+    """A model that cannot decide in a narrow strip, so that a few of an image's votes are close."""
 
-    split, model = job.Points(), Flat()
-    settings = CertifySettings(sigma=0.5, n=500, bound="plain")
-    certify_to_files(model, split, [1, 2], settings=settings, output=Output(tmp_path, "job"))
-    published = Published(tmp_path / "job.tsv", model, split)
-    published.change(lambda cells: True, hits=400)
+    def forward(self, x: Tensor) -> Tensor:
+        score = x @ self.weight
+        score = torch.where(score.abs() < 0.001, 1e-7 * score, score)
+        return torch.stack([1 - score, 1 + score], dim=1)
+
+
+class Offset(Line):
+    """A model whose logits all lie at 1e5: every vote is close, as their absolute size counts."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return 1e5 + super().forward(x)
+
+
+def published_of(model: nn.Module, folder: Path, settings: CertifySettings) -> Published:
+    split = job.Points()
+    certify_to_files(model, split, job.INDICES, settings=settings, output=Output(folder, "job"))
+    return Published(folder / "job.tsv", model, split)
+
+
+def drawn_again(published: Published) -> Replay:
+    return replay_images(published.model, published.split, Certificates.read(published.path), images=20)
+
+
+def move_hits(published: Published, by: int) -> None:
+    """Change the hits of the first image that misses at least ten votes."""
+    spare = next(row for row in Certificates.read(published.path) if row.hits <= row.draws - 10)
+    published.change(lambda cells: cells[0] == str(spare.index), hits=spare.hits + by)
     published.forge()
-    again = replay_images(model, split, Certificates.read(published.path), images=2)
+
+
+def test_a_vote_that_is_too_close_to_call_is_named_and_not_held_against_the_file(tmp_path: Path) -> None:
+    published = published_of(Narrow(), tmp_path, CertifySettings(sigma=0.5, n=2000, bound="plain"))
+    move_hits(published, 1)
+    again = drawn_again(published)
     assert again.holds
-    assert [index for index, _ in again.ties] == [1]
+    assert len(again.ties) == 1
     assert "too close to call" in again.ties[0][1]
+    assert "count for count" not in again.statement
+    assert again.statement.endswith("fewer than 2 of 20 were altered")
+
+
+def test_more_votes_than_were_too_close_to_call_are_a_difference(tmp_path: Path) -> None:
+    published = published_of(Narrow(), tmp_path, CertifySettings(sigma=0.5, n=2000, bound="plain"))
+    move_hits(published, 9)
+    assert not drawn_again(published).holds
+
+
+@pytest.mark.parametrize("mode", ["fixed", "grid"])
+def test_a_model_whose_votes_are_all_close_excuses_no_forgery(tmp_path: Path, mode: str) -> None:
+    settings = CertifySettings(sigma=0.5, mode=mode, n=1500, bound="plain")
+    published = published_of(Offset(), tmp_path, settings)
+    assert drawn_again(published).holds  # the same machine: the honest file has the same counts
+    for index in job.INDICES:
+        published.change(lambda cells, wanted=str(index): cells[0] == wanted, hits=1500, draws=1500)
+    published.forge()
+    assert verify_file(published.path).holds
+    assert not drawn_again(published).holds
+
+
+def test_images_that_are_not_confirmed_show_nothing_of_the_file() -> None:
+    again = Replay((1, 2), 20, (), ((1, "close"), (2, "close")))
+    assert again.holds
+    assert "too few are confirmed" in again.statement
+
+
+def test_draws_that_no_rule_stops_at_are_a_difference_and_no_crash(published: Published) -> None:
+    published.change(proved, draws=0, hits=0)
+    again = drawn_again(published)
+    assert any("0 draws cannot be" in problem for _, problem in again.failures)
 
 
 def test_the_number_of_altered_images_follows_the_hypergeometric_law() -> None:
@@ -181,3 +239,10 @@ def test_the_number_of_altered_images_follows_the_hypergeometric_law() -> None:
         most = altered_at_most(total, drawn)
         missed = [math.comb(total - k, drawn) / math.comb(total, drawn) for k in (most, most + 1)]
         assert missed[0] >= 0.05 > missed[1]
+
+
+def test_images_that_may_be_altered_count_as_such_by_the_hypergeometric_law() -> None:
+    for total, drawn, unsure in ((100, 5, 1), (500, 20, 3), (30, 29, 2)):
+        most = altered_at_most(total, drawn, unsure=unsure)
+        few = stats.hypergeom.cdf(unsure, total, [most, most + 1], drawn)
+        assert few[0] >= 0.05 > few[1]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+from wassermix.certify.bounds import log_e_value
 from wassermix.certify.cost import simulate_draws
 from wassermix.certify.fixed import FixedRule
 from wassermix.certify.grid import GridRule
@@ -141,6 +142,17 @@ def test_grid_loses_little_against_fixed_on_the_same_images() -> None:
     for r in SIGMAS[:6]:
         assert np.mean(radii >= r) >= np.mean(exact >= r) - 0.006
     assert draws.mean() < 30_000
+
+
+def test_a_grid_with_all_of_alpha_for_early_looks_still_draws_until_it_knows() -> None:
+    """With nothing left for the end the e-value decides throughout, as it does early with half of alpha."""
+    rule = GridRule(1.0, SIGMAS[:5], 20_000, ALPHA, share=1.0)
+    draws, hits = run(rule, 0.99, 500, seed=4)
+    assert (draws > 128).all()
+    radii = rule.radius(draws, hits)
+    assert (radii >= 1.5).mean() > 0.9
+    same = log_e_value(hits, draws, special.ndtr(1.5)) >= -np.log(ALPHA)
+    assert ((radii >= 1.5) == same).all()
 
 
 def test_tolerance_knows_the_radius_to_within_what_was_asked() -> None:

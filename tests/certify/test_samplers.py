@@ -11,7 +11,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from wassermix.certify import CertifySettings, certify, certify_to_files, predict
+from wassermix.certify import CertifySettings, certify, certify_to_files, predict, verify_file
 from wassermix.core.errors import InputError
 from wassermix.core.job import Output
 from wassermix.core.samples import TensorSamples
@@ -65,3 +65,28 @@ def test_an_image_off_the_grid_is_named(tmp_path: Path) -> None:
     settings = CertifySettings(sigma=0.25, n=128, sampler="exact", grid=255)
     with pytest.raises(InputError, match="image 41"):
         certify_to_files(dark, split, range(80), settings=settings, output=Output(tmp_path, "a"))
+
+
+def test_images_off_the_grid_that_was_asked_for_are_refused() -> None:
+    """On another grid another point than the image would be certified."""
+    with pytest.raises(InputError, match="not k/300"):
+        certify(dark, torch.arange(16).float().reshape(4, 4) / 255, sigma=0.5, n=200, grid=300)
+
+
+def test_images_of_twelve_bits_are_certified_on_their_own_grid() -> None:
+    twelve = torch.arange(0, 4096, 315).float().reshape(-1, 1).repeat(1, 4) / 4095
+    got = certify(dark, twelve, sigma=0.25, n=200, grid=4095)
+    assert got.settings is not None
+    assert (got.settings.sampler, got.settings.grid) == ("exact", 4095)
+    assert "values k/4095" in got.summary()["statement"]
+
+
+@pytest.mark.parametrize(("sampler", "grid"), [("exact", 0), ("auto", 255)])
+def test_a_file_that_does_not_say_its_noise_is_refused(sampler: str, grid: int, tmp_path: Path) -> None:
+    split = TensorSamples(PIXELS, (PIXELS[:, 0] > 0.3).long())
+    settings = CertifySettings(sigma=0.25, n=200)
+    certify_to_files(dark, split, range(16), settings=settings, output=Output(tmp_path, "a"))
+    record = json.loads((tmp_path / "a.json").read_text())
+    (tmp_path / "a.json").write_text(json.dumps({**record, "sampler": sampler, "grid": grid}))
+    with pytest.raises(InputError, match="what noise"):
+        verify_file(tmp_path / "a.tsv")

@@ -22,7 +22,7 @@ SMALL = {
         "estimator": "joint",
         "samples": 100,
         "reference_samples": 100,
-        "permutations": 19,
+        "permutations": 39,
         "points": 3,
     },
 }

@@ -53,10 +53,11 @@ def test_a_shifted_table_is_estimated_and_its_column_named(
 
 
 def test_questions_come_back_as_labels(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     new = table(tmp_path / "asked.csv", 300, seed=2, labelled=False)
     assert run(monkeypatch, "drift", trained, "--data", new, "--ask", 60, *FAST) == 0
+    assert "--labelled FILE --name NAME" in " ".join(capsys.readouterr().out.split())
     header, *rows = (trained / "drift" / "asked.ask.csv").read_text().splitlines()
     filled = [f"{row.split(',')[0]},{int(row.split(',')[0]) % 3},{row.split(',')[2]}" for row in rows]
     (tmp_path / "filled.csv").write_text("\n".join([header, *filled]) + "\n")

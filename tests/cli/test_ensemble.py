@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,29 @@ def test_the_last_weights_of_an_ensemble_are_those_of_its_members(
     assert run(monkeypatch, "verify", folder, "--replay", 3) == 0
 
 
+def test_members_of_one_name_are_told_apart_by_their_folders(
+    runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, one in zip(("x", "y", "z"), runs):
+        shutil.copytree(one, tmp_path / place / "run")
+    assert certify(monkeypatch, tmp_path / "x" / "run", tmp_path / "y" / "run") == 0
+    assert certify(monkeypatch, tmp_path / "x" / "run", tmp_path / "z" / "run") == 0
+    made = {path.name for path in (tmp_path / "x").glob("ensemble-*")}
+    assert made == {"ensemble-x.run+y.run", "ensemble-x.run+z.run"}
+
+
+def test_an_ensemble_whose_members_were_trained_anew_is_replaced_only_where_asked(
+    runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = (Path(shutil.copytree(one, tmp_path / one.name)) for one in runs[:2])
+    assert certify(monkeypatch, first, second) == 0
+    for name in ("model.safetensors", "last.safetensors"):
+        shutil.copy(runs[2] / name, second / name)
+    assert certify(monkeypatch, first, second) == 2
+    assert "its members were trained anew; --overwrite" in capsys.readouterr().err
+    assert certify(monkeypatch, first, second, "--overwrite") == 0
+
+
 def test_a_consensus_of_one_run_is_refused(
     runs: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,7 +142,7 @@ def test_drift_is_told_of_the_last_weights_too(
 ) -> None:
     new = tmp_path / "new.npz"
     np.savez(new, x=np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32))
-    few = ("--permutations", 19, "--points", 3, "--estimator", "joint")
+    few = ("--permutations", 39, "--points", 3, "--estimator", "joint")
     assert run(monkeypatch, "drift", runs[2], "--data", new, "--last", *few) == 0
     (found,) = (runs[2] / "drift").glob("*-last.json")
     record = found.read_text()

@@ -90,7 +90,7 @@ def test_audit_gives_every_pair(trained: Path, ask: Call) -> None:
 def test_drift_gives_the_estimate_and_the_alarm(trained: Path, tmp_path: Path, ask: Call) -> None:
     shape = ask("geometry", "gaussians", "--problems", 2, "--pair-size", "8")[1]["shape"]
     np.savez(tmp_path / "new.npz", x=np.random.default_rng(0).normal(size=(80, *shape)).astype("float32"))
-    fast = ("--permutations", 19, "--resamples", 5, "--points", 0)
+    fast = ("--permutations", 39, "--resamples", 5, "--points", 0)
     code, found, beside = ask("drift", trained, "--data", tmp_path / "new.npz", *fast)
     assert (code, found["alarm"]) == (0, False)
     assert f"{found['estimate']['estimate']:.1%}" in beside

@@ -56,6 +56,34 @@ def test_a_radius_that_the_draws_cannot_reach_is_a_dash_on_the_terminal(
     assert "can be proved with this many draws for any image" in " ".join(shown.split())
 
 
+@pytest.mark.parametrize(
+    "given", [("--data", "gaussians"), ("--weights", "w.safetensors"), ("--mean", "0.5"), ("--std", "0.5")]
+)
+@pytest.mark.parametrize("command", ["certify", "attack", "audit"])
+def test_what_goes_with_a_model_of_ones_own_is_refused_without_it(
+    trained: Path, command: str, given: tuple[str, str], monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    assert run(monkeypatch, command, trained, *given, "--name", "never") == 2
+    assert f"{given[0]} goes with --model" in capsys.readouterr().err
+    assert not (trained / command / "never.json").exists()
+
+
+def test_several_folders_for_one_model_are_refused(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("certify", trained, trained, "--model", "mine:net", "--data", "gaussians")
+    assert run(monkeypatch, *words) == 2
+    assert "2 folders were given" in capsys.readouterr().err
+
+
+def test_an_option_that_cannot_be_read_is_a_sentence(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "attack", trained, "--option", "queries=[") == 2
+    assert "'queries=[' cannot be read" in capsys.readouterr().err
+
+
 def _cells(line: str) -> list[str]:
     """The cells of a line of a table, or nothing."""
     return [cell.strip() for cell in line.strip("│ ").split("│")] if "│" in line else []

@@ -79,3 +79,8 @@ def test_a_folder_that_may_not_be_looked_into_is_a_sentence_too(
     monkeypatch.setattr(Path, "unlink", forbidden)
     with pytest.raises(InputError, match=r"cannot write .*Permission denied; choose"):
         write_json(tmp_path / "a.json", {})
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_json(tmp_path)  # a folder

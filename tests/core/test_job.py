@@ -157,3 +157,33 @@ def test_temporary_files_of_dead_processes_are_removed_and_those_of_living_ones_
         (tmp_path / f".out.json.{pid}.part").touch()
     remove_leftovers(tmp_path, "out")
     assert [path.name for path in tmp_path.iterdir()] == [f".out.json.{os.getpid()}.part"]
+
+
+def test_a_result_whose_name_ends_like_a_log_of_a_process_stays(tmp_path: Path) -> None:
+    other = Job(tmp_path, "out.part1", {"n": 1})
+    with other.begin():
+        other.finish({".json": lambda path: path.write_text('{"n": 1}')})
+    (tmp_path / "out.part0").write_text("line 0\n")
+    with job(tmp_path).begin(overwrite=True):
+        pass
+    assert (tmp_path / "out.part1.json").exists()
+    assert not (tmp_path / "out.part0").exists()
+
+
+def test_leftovers_of_another_name_that_begins_alike_stay(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    kept = tmp_path / f".outer.json.{dead.pid}.part"
+    kept.touch()
+    remove_leftovers(tmp_path, "out")
+    assert kept.exists()
+    remove_leftovers(tmp_path)
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize("text", ["[]", "3", '"n"'])
+@pytest.mark.parametrize("suffix", [".running", ".json"])
+def test_a_file_without_parameters_cannot_be_resumed(tmp_path: Path, suffix: str, text: str) -> None:
+    (tmp_path / f"out{suffix}").write_text(text)
+    with pytest.raises(InputError, match="holds no parameters"), job(tmp_path).begin(resume=True):
+        pass

@@ -28,6 +28,16 @@ def test_the_wealth_is_fair_at_the_threshold() -> None:
     assert np.dot([0.25, 0.5, 0.25], after) == pytest.approx(1)
 
 
+def test_a_very_long_loss_stays_a_number() -> None:
+    """Three thousand batches at half the accuracy: the logarithm is far beyond what a float can hold."""
+    alarm, wealth = Alarm(0.9), Wealth()
+    for _ in range(3000):
+        wealth = alarm.update(wealth, 0.45)
+    assert max(wealth.logs) > 800
+    assert np.isfinite(wealth.value)
+    assert alarm.raised(wealth)
+
+
 def test_a_floor_out_of_range_is_refused() -> None:
     with pytest.raises(InputError, match="between 0 and 1"):
         Alarm(1.2)

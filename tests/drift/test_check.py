@@ -11,9 +11,14 @@ import torch
 import wassermix as wm
 from drift.problems import Corners, classes, reference, rng, seen
 from wassermix.core.errors import InputError
+from wassermix.core.intervals import holm
+from wassermix.core.settings import options_of
+from wassermix.drift.check import disagreement_of
 from wassermix.drift.estimators.plan import CarriedLabels
 from wassermix.drift.interval import resampled
+from wassermix.drift.labelled import read_labels
 from wassermix.drift.result import DriftResult, read_result, write_result
+from wassermix.drift.settings import DriftSettings
 
 FAST = {"permutations": 39, "resamples": 20, "points": 5}
 
@@ -130,6 +135,84 @@ def test_bad_labels_and_settings_are_sentences(monitor: wm.DriftMonitor) -> None
         wm.DriftMonitor(Corners()).check(x)
     with pytest.raises(InputError, match="is not in the model"):
         wm.DriftMonitor(Corners(), layer="none").fit(*classes(20, seed=0))
+
+
+def test_labels_that_are_no_classes_are_sentences(monitor: wm.DriftMonitor) -> None:
+    x, y = classes(50, seed=0)
+    rows = list(range(20))
+    with pytest.raises(InputError, match="not whole numbers"):
+        wm.DriftMonitor(Corners(), **FAST).fit(x, y + 0.5)
+    with pytest.raises(InputError, match="40 labels for 50 samples"):
+        wm.DriftMonitor(Corners(), **FAST).fit(x, y[:40])
+    with pytest.raises(InputError, match="40 labels for 50 samples"):
+        monitor.check(x, y=y[:40])
+    with pytest.raises(InputError, match="not whole numbers"):
+        monitor.certify(x, labelled=(rows, np.full(20, 0.7)))
+    with pytest.raises(InputError, match="expected whole numbers"):
+        monitor.certify(x, labelled=(np.arange(20) + 0.5, y[:20]))
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (np.ones(19), "for 20 labels"),
+        (np.r_[np.ones(19), 0.0], "positive"),
+        (np.full(20, np.nan), "positive"),
+    ],
+)
+def test_weights_of_no_draw_are_sentences(monitor: wm.DriftMonitor, weights: np.ndarray, words: str) -> None:
+    x, y = classes(50, seed=0)
+    with pytest.raises(InputError, match=words):
+        monitor.certify(x, labelled=(range(20), y[:20], weights))
+
+
+def test_a_label_file_with_a_fraction_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("index,label\n" + "".join(f"{row},0.7\n" for row in range(12)))
+    with pytest.raises(InputError, match="not whole numbers"):
+        read_labels(tmp_path / "labels.csv")
+
+
+def test_a_model_that_answers_no_logits_is_a_sentence() -> None:
+    with pytest.raises(InputError, match="answers a dict"):
+        wm.DriftMonitor(lambda x: {"logits": x[:, :3]}, **FAST).fit(*classes(50, seed=0))
+
+
+def test_what_is_shown_beside_leaves_the_interval_as_it_is() -> None:
+    x = classes(200, seed=1, spread=1.6)[0]
+    shown = [("plan-input", "cot", "neighbour"), ("atc",), ()]
+    found = [wm.DriftMonitor(Corners(), beside=names, **FAST).fit(*classes(200, seed=0)) for names in shown]
+    first, *others = [one.check(x).estimate for one in found]
+    assert others == [first, first]
+
+
+def test_a_leading_estimator_is_no_witness_of_its_own() -> None:
+    estimates = {"cot": 0.8, "plan-input": 0.7, "neighbour": 0.6, "joint": 0.9}
+    assert disagreement_of(estimates, "cot") == pytest.approx(0.15)  # of 0.1 and 0.2
+    assert disagreement_of(estimates, "joint") == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(("alpha", "few"), [(0.05, 38), (0.01, 198), (0.05, -3)])
+def test_deals_that_can_never_reject_are_refused(alpha: float, few: int) -> None:
+    needed = round(2 / alpha) - 1
+    with pytest.raises(InputError, match=f"expected {needed} or more"):
+        DriftSettings(alpha=alpha, permutations=few)
+    far = [1 / (1 + needed)] * 2  # nothing dealt was as far apart
+    assert min(holm(far)) <= alpha
+    assert DriftSettings(alpha=alpha, permutations=needed).permutations == needed
+
+
+def test_the_level_is_that_of_the_interval_from_labels_alone() -> None:
+    """The help must say so: the interval without labels is as wide at any level."""
+    x, asked = classes(200, seed=1, spread=1.6), {"labelled": (range(100), classes(200, seed=1)[1][:100])}
+    sure, bold = (
+        wm.DriftMonitor(Corners(), confidence=level, **FAST).fit(*classes(200, seed=0))
+        for level in (0.99, 0.5)
+    )
+    assert sure.check(x[0]).estimate == bold.check(x[0]).estimate
+    wide, narrow = (one.certify(x[0], **asked).interval for one in (sure, bold))
+    assert wide.half_width > narrow.half_width
+    said = {option.name: option.help for option in options_of(DriftSettings)}["confidence"]
+    assert said.startswith("level of the interval from labels;")
 
 
 def test_resampling_spreads_as_much_as_fresh_draws_do() -> None:

@@ -122,3 +122,46 @@ def test_samples_come_back_exactly_under_their_old_numbers(tmp_path: Path) -> No
     assert np.load(tmp_path / "s.npz")["x"].dtype == np.float32
     with pytest.raises(InputError, match="does not hold sample 3"):
         back.get(torch.tensor([3]))
+
+
+def test_a_manifest_below_the_bundles_own_is_a_file_like_any_other(bundle: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(bundle, tmp_path / "copy")
+    (copy / "run" / "MANIFEST.json").write_text("{}")
+    assert check_bundle(copy).problems == ("run/MANIFEST.json was added",)
+
+
+@pytest.mark.parametrize("name", ["new", "new.zip"])
+def test_a_bundle_that_fails_half_way_leaves_nothing_behind(
+    name: str, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("wassermix.cli.evidence.write_report", fail)
+    assert run(monkeypatch, "evidence", bundle.parent / "run", "--out", tmp_path / name) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_archive_is_there_whole_or_not_at_all(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    usual = shutil.make_archive
+
+    def watched(*words: str, **more: Path) -> str:
+        made = usual(*words, **more)  # type: ignore[arg-type]
+        seen.append((tmp_path / "b.zip").exists())
+        return made
+
+    monkeypatch.setattr(shutil, "make_archive", watched)
+    assert run(monkeypatch, "evidence", bundle.parent / "run", "--out", tmp_path / "b.zip") == 0
+    assert seen == [False]
+    assert [path.name for path in tmp_path.iterdir()] == ["b.zip"]
+
+
+def test_a_place_that_cannot_be_written_is_a_sentence(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert run(monkeypatch, "evidence", bundle.parent / "run", "--out", tmp_path / "file" / "b") == 2
+    assert "choose another --out" in capsys.readouterr().err

@@ -27,7 +27,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(work / "new.npz", x=x[:60] + np.float32(0.5))
     folder, few = (
         work / "run",
-        ("--estimator", "joint", "--permutations", 19, "--resamples", 5, "--points", 3),
+        ("--estimator", "joint", "--permutations", 39, "--resamples", 5, "--points", 3),
     )
     certify = ("certify", folder, "--n", 300, "--images", 6, "--sigma", 0.5)
     with pytest.MonkeyPatch.context() as patch:

@@ -6,7 +6,7 @@ import pytest
 
 from wassermix.augment import CutMix, Jitter, ManifoldMixup, Mixup, PuzzleMix
 from wassermix.geodesic import GeodesicSmoothness
-from wassermix.methods import CATRS, METHODS, AugMix, Gaussian, PGDTraining, compatible
+from wassermix.methods import CATRS, METHODS, AugMix, Gaussian, PGDTraining, Phases, compatible
 
 IMAGE = (3, 32, 32)
 
@@ -37,6 +37,14 @@ def test_a_ball_that_holds_every_image_is_refused_for_images_only() -> None:
     assert "8/255" in str(compatible(wide, shape=IMAGE))
     assert compatible(wide, shape=(20,)) is None
     assert compatible(PGDTraining(norm="l2", eps=2.0), shape=IMAGE) is None
+
+
+def test_a_ball_that_holds_every_image_is_refused_inside_phases_too() -> None:
+    def phases(norm: str) -> Phases:
+        return Phases(sections=[{"name": "gaussian"}, {"name": "pgd", "norm": norm, "eps": 2.0}])
+
+    assert "8/255" in str(compatible(phases("linf"), shape=IMAGE))
+    assert compatible(phases("l2"), shape=IMAGE) is None
 
 
 def test_a_teacher_that_votes_beforehand_needs_the_samples_as_they_are() -> None:

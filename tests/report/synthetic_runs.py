@@ -82,6 +82,7 @@ def write_certified(
     skill: float = 0.8,
     images: int = 200,
     mode: str = "fixed",
+    sigma: float = 0.25,
     name: str = "fixed-s0.25-n1000",
 ) -> None:
     rng = np.random.default_rng(seed + 7)
@@ -102,7 +103,7 @@ def write_certified(
     summary = {
         "version": 1,
         "mode": mode,
-        "sigma": 0.25,
+        "sigma": sigma,
         "n0": 100,
         "n": 100_000,
         "alpha": 0.001,
@@ -189,7 +190,7 @@ def write_drift(path: Path) -> None:
     x = (0.2 + 0.6 * stripes[:, None, None, :].expand(-1, 1, 8, -1)).clone()
     x += 0.05 * torch.rand(x.shape, generator=generator)
     weight = torch.nn.functional.one_hot(torch.arange(8) % 3, 3).float()
-    settings = DriftSettings(estimator="joint", permutations=19, resamples=10, points=5)
+    settings = DriftSettings(estimator="joint", permutations=39, resamples=10, points=5)
     check_to_files(
         lambda pictures: pictures.mean(dim=(1, 2)) @ weight,
         TensorSamples(x[:60], y[:60]),

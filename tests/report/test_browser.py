@@ -58,7 +58,10 @@ TAKE = """(async () => {
   const [markdown, csv] = document.querySelectorAll(".tools button");
   markdown.click();
   csv.click();
-  return { markdown: taken.markdown, csv: await taken.blob.text(), name: taken.name,
+  await new Promise((done) => setTimeout(done, 0));
+  const spoken = ["aria-label", "aria-live"].map((key) => markdown.getAttribute(key));
+  return { said: [markdown.textContent, ...spoken],
+    markdown: taken.markdown, csv: await taken.blob.text(), name: taken.name,
     tables: document.querySelectorAll("table").length, tools: document.querySelectorAll(".tools").length };
 })()"""
 
@@ -219,6 +222,9 @@ def test_every_table_can_be_taken_as_markdown_and_csv(tab: Tab, crowded: Path) -
     lines = taken["markdown"].splitlines()
     assert lines[2].startswith("| =cmd\\|a-name")
     assert set(lines[1]) == set("|- ")
+    text, label, live = taken["said"]
+    assert (text, live) == ("Copied", "polite")
+    assert label.startswith("Copied: How each run was trained")
     assert tab.said == []
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from report.synthetic_runs import write_run
+from report.synthetic_runs import write_certified, write_run
 from wassermix.certify import Certificates
 from wassermix.core.intervals import holm
-from wassermix.report import load_runs, summary_table, write_report
-from wassermix.report.compare import cautions, certified_groups, comparisons, crossings
+from wassermix.report import load_runs, summary_record, summary_table, write_report
+from wassermix.report.compare import cautions, certified_groups, comparisons, crossings, group_name
 from wassermix.report.records import CertifiedSet
 
 
@@ -78,6 +78,56 @@ def test_many_runs_are_compared_with_the_first(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / name, seed=i, images=40) for i, name in enumerate("abcd")]
     duels = {(test.first, test.second) for test in comparisons(load_runs(runs))}
     assert duels == {("a", "b"), ("a", "c"), ("a", "d")}
+
+
+@pytest.fixture
+def two_sigmas(tmp_path: Path) -> list[Path]:
+    """Two runs, each certified at sigma 0.25 and at 0.5, with other images right."""
+    runs = [write_run(tmp_path / name, seed=i, images=80) for i, name in enumerate("ab")]
+    for number, run in enumerate(runs):
+        at_half = {"seed": 10 + number, "skill": 0.3 + 0.5 * number, "images": 80, "sigma": 0.5}
+        write_certified(run, **at_half, name="fixed-s0.5-n1000")
+    return runs
+
+
+def test_runs_certified_at_two_sigmas_are_grouped_by_sigma(two_sigmas: list[Path]) -> None:
+    groups = certified_groups(load_runs(two_sigmas))
+    names = [group_name(protocol, group) for protocol, group in groups.items()]
+    assert [name.rsplit(", ", 1)[1] for name in names] == ["sigma 0.25", "sigma 0.5"]
+    assert [[(run.name, item.name[:10]) for run, item in group] for group in groups.values()] == [
+        [("a", "fixed-s0.2"), ("b", "fixed-s0.2")],
+        [("a", "fixed-s0.5"), ("b", "fixed-s0.5")],
+    ]
+
+
+def test_runs_of_one_sigma_each_stay_in_one_group(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, seed=i, images=40) for i, name in enumerate("ab")]
+    (path,) = (runs[1] / "certify").glob("*.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"sigma": 0.5}))
+    ((protocol, group),) = certified_groups(load_runs(runs)).items()
+    assert [run.name for run, _ in group] == ["a", "b"]
+    assert "sigma" not in group_name(protocol, group)
+
+
+def test_a_printed_difference_is_that_of_its_row(two_sigmas: list[Path]) -> None:
+    certified = [row for row in summary_record(two_sigmas) if "certified at" in row["measure"]]
+    assert len(certified) == 8  # four radii at two sigmas
+    for row in certified:
+        shares = {name: share["accuracy"] for name, share in row["runs"].items()}
+        assert row["difference"] == pytest.approx(shares["b"] - shares["a"])
+
+
+def test_of_several_results_of_a_run_the_first_is_shown_and_tested(tmp_path: Path) -> None:
+    """The same attack with another seed: one group, two files of a run."""
+    runs = [write_run(tmp_path / name, seed=i, images=80) for i, name in enumerate("ab")]
+    (path,) = (runs[1] / "attack").glob("*.json")
+    record = json.loads(path.read_text())
+    record["per_image"]["robust_correct"] = [0] * 80
+    (path.parent / "z-again.json").write_text(json.dumps(record | {"seed": 1}))
+    (row,) = [row for row in summary_record(runs) if row["measure"].startswith("accuracy under")]
+    shares = {name: share["accuracy"] for name, share in row["runs"].items()}
+    assert shares["b"] > 0
+    assert row["difference"] == pytest.approx(shares["b"] - shares["a"])
 
 
 def in_mode(item: CertifiedSet, rows: Certificates, mode: str) -> CertifiedSet:

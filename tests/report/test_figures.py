@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pytest
+import torch
 
+from wassermix.audit import performance_simplex
 from wassermix.report import (
     Curve,
     certified_curves,
@@ -18,6 +21,8 @@ from wassermix.report import (
     predicted_shares,
     training_curves,
 )
+from wassermix.report.figures import triangle_map
+from wassermix.report.records import Triangle
 from wassermix.report.vector import inline_svg
 
 
@@ -65,6 +70,15 @@ def test_svg_keeps_text_and_follows_the_theme() -> None:
     assert "var(--s0" in svg
     assert "&quot;quoted&quot;" in svg
     assert "http" not in svg
+
+
+@pytest.mark.parametrize("name", ["$x", "$x$", r"$\frac$"])
+def test_dollars_in_class_names_are_no_formula(name: str) -> None:
+    x, y = torch.eye(3)[torch.arange(30) % 3], torch.arange(30) % 3
+    names = [name, "b", "c"]
+    audit = performance_simplex(lambda x: 5 * x, x, y, classes=(0, 1, 2), points=3, class_names=names)
+    assert f">{name}</text>" in inline_svg(triangle_map(Triangle("abc", audit)), "words")
+    audit.plot().savefig(io.BytesIO(), format="svg")  # a formula that cannot be read would raise
 
 
 @pytest.mark.parametrize("measure", ["total_variation", "accuracy", "kl"])

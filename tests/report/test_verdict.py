@@ -13,9 +13,9 @@ from scipy import stats
 
 import wassermix as wm
 from report.pages import Page
-from report.synthetic_runs import write_certified, write_run
+from report.synthetic_runs import write_audit, write_certified, write_run
 from wassermix.report import load_run, pair_matrix, summary_rows, summary_table, write_report
-from wassermix.report.verdict import verdict
+from wassermix.report.verdict import audit_groups, verdict
 
 
 def told(flags: np.ndarray) -> str:
@@ -85,6 +85,51 @@ def test_results_of_different_weights_are_pointed_out(tmp_path: Path) -> None:
     assert "different weights" not in page_of([run], tmp_path).text
     edit(run / "certify" / "later.json", model="bbbb")
     assert "The results of run were made with different weights" in page_of([run], tmp_path).text
+
+
+def smoothed(run: Path) -> np.ndarray:
+    """Make the run's attack one on the smoothed classifier; which images that gets right without it."""
+    (path,) = (run / "attack").glob("*.json")
+    edit(path, attack="smoothed", norm="l2", eps=0.5, restarts=1, random_start=False, sigma=0.25, votes=100)
+    return np.array(json.loads(path.read_text())["per_image"]["clean_correct"], bool)
+
+
+def test_accuracy_under_noise_is_never_called_undisturbed(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    share = told(smoothed(run))
+    page = page_of([run], tmp_path)
+    assert f"Under noise alone, the smoothed classifier is right on {share} of 200." in page.text
+    assert "Undisturbed" not in page.text
+    head, row = page.table("How each run was trained")
+    assert dict(zip(head, row))["clean accuracy"] == "–"
+    rows = {row[0]: row[1] for row in summary_rows([run])}
+    assert "clean accuracy" not in rows
+    assert rows["clean accuracy of the smoothed classifier"] == share
+
+
+def test_clean_accuracies_of_plain_and_smoothed_classifiers_stand_in_rows_of_their_own(
+    tmp_path: Path,
+) -> None:
+    plain, noisy = write_run(tmp_path / "plain"), write_run(tmp_path / "noisy", seed=1)
+    smoothed(noisy)
+    rows = {row[0]: row[1:3] for row in summary_rows([plain, noisy])}
+    assert [cell == "–" for cell in rows["clean accuracy"]] == [False, True]
+    assert [cell == "–" for cell in rows["clean accuracy of the smoothed classifier"]] == [True, False]
+
+
+@pytest.mark.parametrize("other", [{"split": "holdout"}, {"embedding": "bbbb"}])
+def test_audits_of_other_samples_or_embeddings_are_not_compared(
+    tmp_path: Path, other: dict[str, str]
+) -> None:
+    runs = [write_run(tmp_path / name, seed=i) for i, name in enumerate("ab")]
+    for run in runs:
+        edit(run / "audit" / "pairs.json", split="test", embedding="aaaa")
+    assert [len(group) for group in audit_groups([load_run(run) for run in runs])] == [2]
+    write_audit(runs[1], half=True)
+    edit(runs[1] / "audit" / "pairs.json", **{"split": "test", "embedding": "aaaa"} | other)
+    assert [len(group) for group in audit_groups([load_run(run) for run in runs])] == [1, 1]
+    _, second = page_of(runs, tmp_path).data["explorer-data"]["series"]
+    assert sum("pictures" in pair for pair in second["pairs"]) == 6  # its own, none of the first run's
 
 
 def test_a_run_without_evaluations_is_told_what_to_do(tmp_path: Path) -> None:

@@ -49,9 +49,11 @@ class AttackTask:
     after: AttackResult | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an empty selection, and a result of other images to go on from."""
+        """Refuse an empty selection, empty blocks, and a result of other images to go on from."""
         if len(self.indices) == 0:
             raise InputError("attack: there are no images to attack; expected at least one")
+        if self.batch_size < 1:
+            raise InputError(f"attack: batch_size is {self.batch_size}; expected 1 or more images at once")
         if self.after is not None and self.after.index.tolist() != list(self.indices):
             raise InputError("attack: the result at a smaller radius is of other images; take the same ones")
 

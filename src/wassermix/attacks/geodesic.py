@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from wassermix.attacks.ascent import margin
-from wassermix.attacks.protocol import Attack, Judgement
+from wassermix.attacks.protocol import Attack, Judgement, check_classes
 from wassermix.attacks.result import share_record
 from wassermix.core.classifier import Classifier, evaluating
 from wassermix.core.errors import InputError
@@ -182,6 +182,7 @@ class GeodesicAttack(Attack):
         """
         with evaluating(model):
             clean = self.predict(model, x, generator=generator) == hard(y)
+            check_classes(model, x, y)
             flip = torch.where(clean, torch.inf, 0.0)
             right = torch.zeros(len(x), self.times, device=x.device)
             for step, _, score in self._walk(model, x, y):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,10 +11,9 @@ from torch import Tensor
 from wassermix.attacks.ascent import LOSSES, ascend
 from wassermix.attacks.ball import Ball, BallAttack
 from wassermix.attacks.protocol import fooled
-from wassermix.attacks.steps import other_walk, usual_step
+from wassermix.attacks.steps import other_walk, read_step, step_at, usual_step
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
-from wassermix.core.settings import read_number
 
 __all__ = ["FGSM", "PGD"]
 
@@ -45,18 +43,13 @@ class PGD(BallAttack):
     def __post_init__(self) -> None:
         """Check the counts, and that a restart can differ from the first start."""
         super().__post_init__()
-        if self.step_size is not None:
-            object.__setattr__(self, "step_size", read_number(self.step_size))
-        if self.step_size is not None and not self.step_size >= 0:
-            raise InputError(f"attack: step_size is {self.step_size}; expected a length, not below 0")
+        object.__setattr__(self, "step_size", read_step("pgd", self.step_size, self.eps))
         if self.steps < 1 or self.restarts < 1:
             raise InputError(f"attack: steps={self.steps}, restarts={self.restarts}; expected 1 or more")
         if self.loss not in LOSSES:
             raise InputError(f"attack: loss is '{self.loss}'; expected one of {', '.join(LOSSES)}")
         if self.restarts > 1 and not self.random_start:
             raise InputError("attack: restarts without random_start all begin at one point; switch it on")
-        if self.step_size is None and math.isinf(self.eps):
-            raise InputError("attack: an infinite eps needs a step_size; the default is 2.5 * eps / steps")
 
     @property
     def step(self) -> float:
@@ -108,13 +101,10 @@ class PGD(BallAttack):
         return replace(self, restarts=1) if self.steps > 1 else super().in_many_steps()
 
     def with_eps(self, eps: float) -> Self:
-        """The same attack at another radius; a step that was given grows and shrinks with it.
-
-        From ``eps=0`` there is nothing to scale: the step is the default one.
-        """
+        """The same attack at another radius; a step that was given grows and shrinks with it."""
         if self.step_size is None:
             return super().with_eps(eps)
-        return replace(self, eps=eps, step_size=None if self.eps == 0 else self.step_size * eps / self.eps)
+        return replace(self, eps=eps, step_size=step_at(self.step_size, before=self.eps, after=eps))
 
     def parameters(self) -> dict[str, Any]:
         """Every parameter, with the step that is used in place of None."""

@@ -17,7 +17,7 @@ from wassermix.core.labels import checked, hard
 from wassermix.core.samples import LabelledSamples
 from wassermix.core.streams import stream
 
-__all__ = ["Attack", "Judgement", "check_inputs", "fooled"]
+__all__ = ["Attack", "Judgement", "check_classes", "check_inputs", "fooled"]
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,7 @@ class Attack(ABC):
         """Which images are right before and after; only those right before (and ``alive``) are attacked."""
         with evaluating(model):
             clean = self.predict(model, x, generator=generator) == hard(y)
+            check_classes(model, x, y)
             left = (clean if alive is None else clean & alive.to(clean.device)).nonzero().squeeze(1)
             robust = torch.zeros_like(clean)
             if len(left):
@@ -136,9 +137,9 @@ class Attack(ABC):
             return x.clone()
         generator = generator or stream(self.seed, "attack")
         with torch.inference_mode(False), torch.enable_grad(), evaluating(model), frozen(model):
-            logits_of(model, x[:1].clone())  # a dictionary or NaN gets its sentence here, not deep inside
+            y = check_classes(model, x, y)  # a dictionary or NaN gets its sentence here, not deep inside
             # Copies, because tensors made in inference mode cannot take part in a gradient.
-            x_adv = self.perturb(model, x.detach().clone(), checked(y).detach().clone(), generator=generator)
+            x_adv = self.perturb(model, x.detach().clone(), y.detach().clone(), generator=generator)
         return self.confine(x, x_adv.detach())
 
 
@@ -162,6 +163,13 @@ def check_inputs(x: Tensor, y: Tensor, bounds: Bounds) -> None:
             f"attack: inputs run from {low:g} to {high:g}; expected [{bounds[0]:g}, {bounds[1]:g}]; put "
             "normalisation into the model's first layer, or pass bounds=None for vectors without a scale"
         )
+
+
+def check_classes(model: Classifier, x: Tensor, y: Tensor) -> Tensor:
+    """The labels; those that the model has no output for are refused, as they would count as its errors."""
+    with torch.no_grad():
+        outputs = logits_of(model, x[:1].clone()).shape[1]
+    return checked(y, outputs, count=len(x))
 
 
 def fooled(model: Classifier, x: Tensor, y: Tensor) -> Tensor:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch import Tensor
 from wassermix.attacks.ascent import ascend
 from wassermix.attacks.ball import UPPER_BOUND, Ball, BallAttack
 from wassermix.attacks.norms import Norm
-from wassermix.attacks.steps import other_walk, usual_step
+from wassermix.attacks.steps import other_walk, read_step, step_at, usual_step
 from wassermix.core.classifier import Classifier, logits_of
 from wassermix.core.errors import InputError
 from wassermix.core.labels import cross_entropy
@@ -74,8 +74,9 @@ class SmoothedPGD(BallAttack):
     votes: int = 100
 
     def __post_init__(self) -> None:
-        """Check counts and noise."""
+        """Check counts, step and noise."""
         super().__post_init__()
+        object.__setattr__(self, "step_size", read_step("smoothed", self.step_size, self.eps))
         object.__setattr__(self, "sigma", read_number(self.sigma))
         if min(self.steps, self.noises, self.votes) < 1:
             raise InputError(
@@ -117,6 +118,10 @@ class SmoothedPGD(BallAttack):
     def passes(self) -> float:
         """``noises`` passes for each step, and the votes before and after."""
         return self.noises * self.steps + 2 * self.votes / 3
+
+    def with_eps(self, eps: float) -> Self:
+        """The same attack at another radius; a step that was given grows and shrinks with it."""
+        return replace(self, eps=eps, step_size=step_at(self.step_size, before=self.eps, after=eps))
 
     def parameters(self) -> dict[str, Any]:
         """Every parameter, with the step that is used in place of None."""

@@ -41,9 +41,8 @@ def plot_simplex(audit: PerformanceSimplex) -> Figure:
     up = [w[2] * 3**0.5 / 2 for w in audit.weights]
     shown = axes.tricontourf(across, up, audit.kl, levels=16, cmap="viridis")
     for number, corner in zip(audit.classes, ((0, -0.05), (1, -0.05), (0.5, 3**0.5 / 2 + 0.05))):
-        axes.annotate(
-            audit.class_name(number), corner, fontsize=12, ha="center", va="center", annotation_clip=False
-        )
+        name = audit.class_name(number).replace("$", r"\$")  # a name is no formula
+        axes.annotate(name, corner, fontsize=12, ha="center", va="center", annotation_clip=False)
     axes.set(title="KL between three classes", aspect="equal")
     axes.set_axis_off()
     figure.colorbar(shown, ax=axes)

@@ -22,6 +22,7 @@ from wassermix.augment.pool import (
     near_weights,
     nearest_weights,
     require_pairs,
+    require_samples,
     uniform_weights,
 )
 from wassermix.augment.reservoir import Reservoir
@@ -32,15 +33,12 @@ from wassermix.core.draws import permutation, uniform
 from wassermix.core.errors import InputError
 from wassermix.core.samples import LabelledSamples, TensorSamples
 from wassermix.embed import Embedding, Pixel
-from wassermix.embed.protocol import require_unit_range
 from wassermix.geodesic.path import Labels
 from wassermix.geodesic.worst import Scorer, Search, place, search_passes, worst_times
 
 __all__ = ["GeodesicAugmenter"]
 
 Attack = Callable[[Classifier, Tensor, Tensor], Tensor]
-LOOKED_AT = 64
-"""Samples of which the scale of the values is looked at."""
 CHUNK_ROWS = 8192
 
 
@@ -214,14 +212,12 @@ class GeodesicAugmenter:
     ) -> AugmentedSet:
         """``wanted[c]`` new samples that leave class ``c``, at drawn times: for balancing classes.
 
-        No model is asked, so ``choice="worst"`` draws too; samples on the way back, which leave the other
-        class, are not made.
+        No model is asked, so ``choice="worst"`` draws too; none are made on the way back.
         """
         embed, latents = self._prepared(source)
         pool = Pool(latents, source.y, self.num_classes, generator)
         require_pairs(pool, "augment")
-        if empty := [c for c in wanted.nonzero()[:, 0].tolist() if not pool.counts[c]]:
-            raise InputError(f"augment: class {empty[0]} has no samples from which new ones could start")
+        require_samples(pool, wanted)
         weights, stored = self._weights(pool, source, None), SetWriter(int(wanted.sum()), latents.shape)
         for label in wanted.nonzero()[:, 0].tolist():
             only = weights * (torch.arange(len(weights)) == label)[:, None]
@@ -244,7 +240,6 @@ class GeodesicAugmenter:
     def _prepared(self, source: LabelledSamples) -> tuple[Embedding, Latents]:
         """The embedding and the source's latents, encoded once; what was learnt from another source goes."""
         if self._latents is None or self._latents.source is not source:
-            require_unit_range(source.get(torch.arange(min(len(source), LOOKED_AT))))
             embed = Pixel().fit(source.get(torch.arange(1))) if self.embed is None else self.embed
             self._latents, self._near = Latents(source, embed), None
             self._ends.forget()

@@ -14,6 +14,7 @@ from wassermix.core.errors import InputError
 from wassermix.core.samples import LabelledSamples
 from wassermix.core.streams import stream
 from wassermix.embed import Embedding, encode_rows
+from wassermix.embed.protocol import require_unit_range
 from wassermix.geodesic.worst import device_of
 from wassermix.transport import solve_coupling
 
@@ -26,6 +27,8 @@ WATCHED = 2000
 NEARNESS = 4.0
 LEAST_COST = 1e-6
 """Classes nearer than this share of the largest cost count as equally near."""
+LOOKED_AT = 64
+"""Samples of which the scale of the values is looked at."""
 
 
 class Latents:
@@ -33,10 +36,11 @@ class Latents:
 
     def __init__(self, source: LabelledSamples, embed: Embedding) -> None:
         self.source, self.embed = source, embed
-        first = source.get(torch.zeros(1, dtype=torch.int64))
+        first = source.get(torch.arange(min(len(source), LOOKED_AT)))
+        require_unit_range(first)
         self.shape = tuple(first.shape[1:])
         with torch.no_grad():
-            size = embed.encode(first).shape[1]
+            size = embed.encode(first[:1]).shape[1]
         fits = 4 * size * len(source) <= CACHE_BYTES
         self.table = encode_rows(embed, source) if fits else None
 
@@ -178,3 +182,9 @@ def require_pairs(pool: Pool, where: str) -> None:
         raise InputError(
             f"{where}: {len(pool.present)} class has samples; a geodesic joins two, so give at least two"
         )
+
+
+def require_samples(pool: Pool, wanted: Tensor) -> None:
+    """Each class of which new samples are ``wanted (k,)`` must have some to start from."""
+    if empty := [label for label in wanted.nonzero()[:, 0].tolist() if not pool.counts[label]]:
+        raise InputError(f"augment: class {empty[0]} has no samples from which new ones could start")

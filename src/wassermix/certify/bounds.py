@@ -26,6 +26,8 @@ Prior = tuple[tuple[float, float, float], ...]
 JEFFREYS: Prior = ((1.0, 0.5, 0.5),)
 SMALLEST_UNIFORM = 0.05
 """No smaller number is used in the randomised bound."""
+LOG_LEAST_MASS = float(np.log(1e-290))
+"""From here on a prior's mass above a hypothesis is known to all digits; near underflow numbers lose them."""
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -100,26 +102,30 @@ def log_e_value(
     ``(p0, 1]``. For every true ``p <= p0`` and every prior that was fixed before the draws it is a
     non-negative supermartingale started at 1, so it ever reaches ``1/alpha`` with probability at most
     ``alpha``, whenever one looks. The integral counts as 0 where ``k <= n*p0``: that only lowers e, and it
-    keeps the incomplete beta function away from underflow.
+    keeps the incomplete beta function away from underflow. So it does where the prior has no mass above
+    ``p0`` that floating point can tell from none.
     """
     k, n, p = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (hits, draws, p0)))
     flawless = np.where(k == n, np.log(atom) - n * np.log(p), -np.inf)
     above = k > n * p
     k, n, p = np.where(above, k, 1.0), np.where(above, n, 1.0), np.where(above, p, 0.5)
-    evidence = _log_mass(k, n - k, p, prior) - _log_mass(0.0, 0.0, p, prior)
+    before = _log_mass(0.0, 0.0, p, prior)
+    known = before > LOG_LEAST_MASS  # the mass divides, so one that underflows would prove anything
+    evidence = np.where(known, _log_mass(k, n - k, p, prior) - np.where(known, before, 0.0), -np.inf)
     ratio = evidence - k * np.log(p) - special.xlog1py(n - k, -p)
     return np.logaddexp(flawless, np.where(above, np.log1p(-atom) + ratio, -np.inf))
 
 
 def _log_mass(k: Floats | float, failures: Floats | float, p: Floats, prior: Prior) -> Floats:
     """``log of the integral over (p, 1] of q^k (1-q)^failures`` under a mixture of betas."""
-    parts = [
-        np.log(weight)
-        + special.betaln(k + a, failures + b)
-        - special.betaln(a, b)
-        + np.log(special.betaincc(k + a, failures + b, p))
-        for weight, a, b in prior
-    ]
+    with np.errstate(divide="ignore"):  # a tail that underflows is none
+        parts = [
+            np.log(weight)
+            + special.betaln(k + a, failures + b)
+            - special.betaln(a, b)
+            + np.log(special.betaincc(k + a, failures + b, p))
+            for weight, a, b in prior
+        ]
     return np.asarray(np.logaddexp.reduce(parts), dtype=np.float64)
 
 

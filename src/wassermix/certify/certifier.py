@@ -19,7 +19,7 @@ from wassermix.certify.result import Certificates
 from wassermix.certify.rows import Certificate
 from wassermix.certify.rule import Rule, picks_class, rule_for
 from wassermix.certify.samplers import resolve_sampler
-from wassermix.certify.settings import BLOCK, CertifySettings
+from wassermix.certify.settings import BLOCK, CertifySettings, Precision
 from wassermix.certify.votes import NoiseBlock, Voter, voting
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
@@ -96,12 +96,16 @@ def predict(
     seed: int = 0,
     indices: Sequence[int] | Tensor | None = None,
     batch_size: int = 256,
+    precision: Precision = "float32",
 ) -> Tensor:
     """Cohen's PREDICT: the class that most noisy copies get, -1 where the vote is too close, shape (n,).
 
-    A two-sided exact binomial test of the two largest counts at 1/2 must reach level ``alpha``.
+    A two-sided exact binomial test of the two largest counts at 1/2 must reach level ``alpha``. A float64
+    model needs ``precision="float64"``.
     """
-    settings = CertifySettings(sigma=float(sigma), n=n, alpha=alpha, seed=seed, batch_size=batch_size)
+    settings = CertifySettings(
+        sigma=float(sigma), n=n, alpha=alpha, seed=seed, batch_size=batch_size, precision=precision
+    )
     images = _images(x, None, indices)
     settings = resolve_sampler(settings, x)
     with voting(model, tuple(x.shape[1:]), settings) as votes:

@@ -22,7 +22,7 @@ from torch import Tensor
 from wassermix.certify.fixedpoint import BITS, normal_thresholds
 from wassermix.certify.noise import NoiseKey, random_words
 
-__all__ = ["CLIP", "GRIDS", "RoundedGaussian", "clip_margin", "grid_of", "rounded_gaussian"]
+__all__ = ["CLIP", "GRIDS", "RoundedGaussian", "clip_margin", "grid_of", "lies_on", "rounded_gaussian"]
 
 GRIDS = (255, 65535)
 """Steps per unit of the grids that image files have: 8 and 16 bits a value."""
@@ -31,14 +31,19 @@ CLIP = 6
 
 
 def grid_of(x: Tensor) -> int | None:
-    """The coarsest of the grids that all values of ``x`` lie on, within [0, 1]; None if there is none.
+    """The coarsest of :data:`GRIDS` that all values of ``x`` lie on, within [0, 1]; None if there is none."""
+    return next((levels for levels in GRIDS if lies_on(x, levels)), None)
+
+
+def lies_on(x: Tensor, levels: int) -> bool:
+    """Whether all values of ``x`` are in [0, 1] and on the grid of ``levels`` steps per unit.
 
     On a grid means to be the float32 nearest to ``k / levels``, as a reader of image files makes it.
     """
     x = x.detach().cpu().float()
     if x.numel() and (float(x.min()) < 0 or float(x.max()) > 1):
-        return None
-    return next((levels for levels in GRIDS if torch.equal((x * levels).round().div_(levels), x)), None)
+        return False
+    return torch.equal((x.double() * levels).round().div_(levels).float(), x)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,8 @@ class GridRule:
 
     At a look before the budget radius ``r_j`` is proved where the e-value against
     ``p <= Phi(r_j / sigma)`` and those of all smaller radii reach ``1 / (share * alpha)``; at the budget
-    one Clopper-Pearson bound (randomised) at level ``(1 - share) * alpha`` decides. The hypotheses are
+    one Clopper-Pearson bound (randomised) at level ``(1 - share) * alpha`` decides, or the e-value there too
+    where ``share`` is 1. The hypotheses are
     nested, so climbing costs no further alpha: a false certificate needs the first true hypothesis rejected,
     which happens with probability at most ``alpha`` under any stopping. What is proved depends on the
     counts at the stop only, never on an earlier look, so draws, hits and
@@ -85,9 +86,12 @@ class GridRule:
     def _proves(self, draws: Ints, hits: Ints, uniform: npt.ArrayLike = 1.0) -> npt.NDArray[np.bool_]:
         evidence = log_e_value(hits, draws, self.thresholds, atom=self.atom, prior=self.prior or JEFFREYS)
         early = evidence >= -np.log(self.share * self.alpha)
+        if self.share == 1:  # nothing is left for a bound at the budget: the e-value decides there too
+            return np.asarray(early)
         level = (1 - self.share) * self.alpha
         final = randomised_tail(hits, draws, self.thresholds, capped(uniform, level)) <= level
         return np.where(draws < self.n, early, final)
 
     def _hopes(self, draws: Ints, hits: Ints) -> npt.NDArray[np.bool_]:
-        return reachable(hits, draws, self.n, (1 - self.share) * self.alpha) >= self.thresholds
+        level = (1 - self.share) * self.alpha or self.alpha
+        return reachable(hits, draws, self.n, level) >= self.thresholds

@@ -27,6 +27,9 @@ __all__ = ["Replay", "altered_at_most", "replay_images"]
 
 TIE = {"float32": 1e-4, "float64": 1e-8, "bfloat16": 2e-2}
 """Two logits closer than this share of the largest may change places with the order of a sum."""
+MOST_TIES = 0.001
+"""Close votes excuse a difference of at most this share of an image's votes, or of one vote: a model can be
+made so that all of its votes are close, and its counts would then be excused whatever they are."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Replay:
     failures: tuple[tuple[int, str], ...]
     """(image index, what differs), index -1 for the model or the data as a whole."""
     ties: tuple[tuple[int, str], ...]
-    """Images whose counts differ by no more votes than were too close to call."""
+    """Images that differ by a few votes that were too close to call: neither refuted nor confirmed."""
 
     @property
     def holds(self) -> bool:
@@ -53,25 +56,28 @@ class Replay:
         drawn = f"{len(self.replayed)} of {self.images} images drawn again"
         if not self.holds:
             return f"{drawn}: {len(self.failures)} differences"
-        limit = altered_at_most(self.images, len(self.replayed)) + 1
-        return (
-            f"{drawn}, count for count: with 95% confidence fewer than {limit} of {self.images} were altered"
-        )
+        unsure = len({index for index, _ in self.ties})
+        alike = f"{unsure} of them alike but for votes too close to call" if unsure else "count for count"
+        limit = altered_at_most(self.images, len(self.replayed), unsure=unsure) + 1
+        if limit > self.images:
+            return f"{drawn}, {alike}: too few are confirmed to say anything of the {self.images}"
+        return f"{drawn}, {alike}: with 95% confidence fewer than {limit} of {self.images} were altered"
 
 
-def altered_at_most(total: int, replayed: int, *, confidence: float = 0.95) -> int:
-    """The most images that can be altered if none of ``replayed`` random ones was, at this confidence.
+def altered_at_most(total: int, replayed: int, *, unsure: int = 0, confidence: float = 0.95) -> int:
+    """The most images that can be altered if at most ``unsure`` of ``replayed`` random ones were.
 
-    With K altered ones of ``total`` a random choice misses them all with probability
-    ``C(total - K, replayed) / C(total, replayed)``; this is the largest K for which it is not below
-    ``1 - confidence``.
+    With K altered ones of ``total`` a random choice has j of them with probability
+    ``C(K, j) C(total - K, replayed - j) / C(total, replayed)``; this is the largest K for which at most
+    ``unsure`` are chosen with a probability not below ``1 - confidence``.
     """
-    altered = 0
-    while altered < total - replayed:
-        missed = math.comb(total - altered - 1, replayed) / math.comb(total, replayed)
-        if missed < 1 - confidence:
+    altered, chosen = 0, math.comb(total, replayed)
+    while altered < total - replayed + unsure:
+        more = altered + 1
+        ways = [math.comb(more, j) * math.comb(total - more, replayed - j) for j in range(unsure + 1)]
+        if sum(ways) / chosen < 1 - confidence:
             break
-        altered += 1
+        altered = more
     return altered
 
 
@@ -140,33 +146,60 @@ def _compare(
 def _differences(
     votes: Voter, x: Tensor, row: Certificate, settings: CertifySettings
 ) -> Iterator[tuple[str, bool]]:
-    target = row.label
-    if picks_class(settings):
-        picked, close = _draw(votes, x, row.index, "pick", settings.n0, settings)
-        counts = np.sort(np.append(np.bincount(picked), 0))
-        target, sure = int(np.bincount(picked).argmax()), counts[-1] - counts[-2] > close.sum()
-        if row.predicted not in (-1, target):
-            yield f"its votes pick class {target}, the file says {row.predicted}", not sure
-            return
+    """(what differs, whether it is a matter of votes too close to call) of one image."""
+    if row.draws not in rule_for(settings).looks:
+        yield f"{row.draws} draws cannot be: its rule never stops there", False
+        return
+    picks = _picks(votes, x, row, settings)
+    if row.predicted >= 0 and row.predicted not in picks:
+        yield f"its votes pick class {picks[0]}, the file says {row.predicted}", False
+        return
     classes, close = _draw(votes, x, row.index, "count", row.draws, settings)
-    hits = classes == target
-    difference, ties = int(hits.sum()) - row.hits, int(close.sum())
-    if difference:
+    target = row.predicted if row.predicted >= 0 else _nearest(picks, classes, row.hits)
+    if target != picks[0]:
+        yield f"its votes pick class {picks[0]}, the file class {target}; some were too close to call", True
+    hits, ties = classes == target, int(close.sum())
+    if difference := int(hits.sum()) - row.hits:
         text = f"{int(hits.sum())} of its {row.draws} votes are for class {target}, the file says {row.hits}"
-        yield f"{text}; {ties} votes were too close to call", abs(difference) <= ties
-    elif (stop := _stop(hits, settings)) != row.draws:
-        yield f"its rule stops after {stop} draws, the file says {row.draws}", ties > 0
+        yield f"{text}; {ties} votes were too close to call", abs(difference) <= _slack(close)
+    elif not _stops(hits, np.zeros_like(close), settings):
+        tied = _stops(hits, close, settings)
+        yield f"its rule does not stop after the {row.draws} draws that the file says", tied
 
 
-def _stop(hits: npt.NDArray[np.bool_], settings: CertifySettings) -> int:
-    """The look at which the rule stops on these votes; 0 where it would go on."""
+def _picks(votes: Voter, x: Tensor, row: Certificate, settings: CertifySettings) -> list[int]:
+    """The class that is counted, and behind it those that a few close votes would put in its place."""
+    if not picks_class(settings):
+        return [-1 if row.label is None else row.label]
+    picked, close = _draw(votes, x, row.index, "pick", settings.n0, settings)
+    counts = np.bincount(picked)
+    first = int(counts.argmax())
+    near = np.flatnonzero(counts >= counts[first] - 2 * _slack(close))  # a vote that moves counts twice
+    return [first, *(int(one) for one in near if one != first)]
+
+
+def _nearest(picks: list[int], classes: npt.NDArray[np.int64], hits: int) -> int:
+    """Of an abstention, which names no class: the one that was counted, by its hits."""
+    return min(picks, key=lambda one: abs(int((classes == one).sum()) - hits))
+
+
+def _slack(close: npt.NDArray[np.bool_]) -> int:
+    """How many votes may differ between two honest machines, where these were too close to call."""
+    return min(int(close.sum()), max(1, int(MOST_TIES * len(close))))
+
+
+def _stops(hits: npt.NDArray[np.bool_], close: npt.NDArray[np.bool_], settings: CertifySettings) -> bool:
+    """Whether the rule may stop after all of these votes and at no look before, but for the close ones."""
     rule, total = rule_for(settings), np.cumsum(hits)
     for look, draws in enumerate(rule.looks):
-        if draws > len(hits):
-            return 0
-        if bool(rule.finished(look, np.asarray(int(total[draws - 1])))):
-            return draws
-    return 0
+        slack = _slack(close[:draws])
+        near = np.clip(int(total[draws - 1]) + np.arange(-slack, slack + 1), 0, draws)
+        finished = np.asarray(rule.finished(look, near))
+        if draws == len(hits):
+            return bool(finished.any())
+        if finished.all():
+            return False
+    return False
 
 
 def _draw(

@@ -266,9 +266,15 @@ def _numbers(
 
 def _settings(path: Path, record: Mapping[str, Any]) -> CertifySettings:
     try:
-        return CertifySettings.from_dict(record)
+        settings = CertifySettings.from_dict(record)
     except InputError as error:
         raise InputError(f"'{path}': {error}") from error
+    if settings.sampler == "auto" or (settings.sampler == "exact" and not settings.grid):
+        raise InputError(
+            f"'{path}': sampler is '{settings.sampler}' and grid {settings.grid}, which does not say what "
+            "noise was drawn; the file was changed or is damaged: copy it again"
+        )
+    return settings
 
 
 def _seconds(cells: Sequence[str] | None) -> Tensor | None:

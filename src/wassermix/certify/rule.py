@@ -13,6 +13,7 @@ import numpy.typing as npt
 from wassermix.certify.bounds import Floats, Ints, clopper_pearson_lower
 from wassermix.certify.registry import RULES
 from wassermix.certify.settings import BLOCK, CertifySettings
+from wassermix.core.errors import InputError
 from wassermix.core.registry import call_with
 from wassermix.core.settings import as_record, options_of
 
@@ -41,7 +42,10 @@ class Rule(Protocol):
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """The numbers of draws at which the counts are looked at; the last is the budget."""
+        """The numbers of draws at which the counts are looked at; the last is the budget.
+
+        They grow, and all but the last are multiples of 128, the size of a block of noise.
+        """
 
     def finished(self, look: int, hits: Ints, /) -> npt.NDArray[np.bool_]:
         """Whether each path with these hits at look number ``look`` stops there."""
@@ -79,7 +83,19 @@ def rule_for(settings: CertifySettings) -> Rule:
     """The rule that these settings name; its tables are computed once."""
     context = {name: getattr(settings, name) for name in as_record(settings)}
     rule: Rule = call_with(RULES.find(settings.mode), {}, context, what=f"mode '{settings.mode}'")
+    _require_whole_blocks(rule.looks, settings.mode)
     return rule
+
+
+def _require_whole_blocks(looks: tuple[int, ...], mode: str) -> None:
+    """Refuse looks within a block: the rest of its draws would be lost, and the counts not those told."""
+    growing = all(before < after for before, after in zip((0, *looks), looks))
+    if not looks or not growing or any(draws % BLOCK for draws in looks[:-1]):
+        raise InputError(
+            f"mode '{mode}': its looks are {', '.join(map(str, looks[:8])) or 'none'}; expected growing "
+            f"numbers of draws, all but the last multiples of {BLOCK}; look_schedule(n) in "
+            "wassermix.certify.rule makes such"
+        )
 
 
 def furthest(settings: CertifySettings) -> float:

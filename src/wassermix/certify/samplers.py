@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from wassermix.certify.discrete import clip_margin, grid_of, rounded_gaussian
+from wassermix.certify.discrete import clip_margin, grid_of, lies_on, rounded_gaussian
 from wassermix.certify.noise import NoiseKey, gaussian
 from wassermix.certify.settings import BLOCK, FORMER_SAMPLER, CertifySettings
 from wassermix.core.errors import InputError
@@ -102,8 +102,7 @@ class _Exact:
             rows.copy_(self.host)
 
     def _check(self, index: int, x: Tensor) -> None:
-        finer = grid_of(x)
-        if finer is None or finer > self.law.levels:
+        if not lies_on(x, self.law.levels):
             raise InputError(
                 f"certify: image {index} has values that are not k/{self.law.levels} in [0, 1]; "
                 "the exact sampler cannot be used: use --sampler gaussian"

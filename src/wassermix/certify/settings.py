@@ -14,6 +14,10 @@ __all__ = ["BLOCK", "Backend", "CertifySettings", "Layout", "Precision", "defaul
 
 BLOCK = 128
 """Noise draws in one seeded block."""
+MOST_DRAWS = 10**9
+"""More would take a year, and a damaged file that asks for them all of the memory."""
+FINEST = 2**24
+"""Grids with so many steps per unit are finer than float32, so nothing could be told to lie on them."""
 
 Backend = Literal["auto", "eager", "compile"]
 Layout = Literal["channels_last", "contiguous"]
@@ -132,11 +136,13 @@ def _check(settings: CertifySettings) -> None:
     _choose("bound", s.bound, get_args(Bound))
     _demand(s.sampler in (*SAMPLERS, FORMER_SAMPLER), "sampler", s.sampler, f"one of {', '.join(SAMPLERS)}")
     _demand(0 < s.share <= 1, "share", s.share, "a share above 0, at most 1")
-    _demand(all(min(part) > 0 for part in s.prior), "prior", s.prior, "betas with positive (weight, a, b)")
+    proper = all(0 < number < math.inf for part in s.prior for number in part)
+    _demand(proper, "prior", s.prior, "betas with positive (weight, a, b)")
     _demand(math.isfinite(s.sigma) and s.sigma > 0, "sigma", s.sigma, "a positive number")
     _demand(0 < s.alpha < 1, "alpha", s.alpha, "a level between 0 and 1, such as 0.001")
-    _demand(s.n >= 1, "n", s.n, "at least 1 draw")
-    _demand(s.n0 >= 1, "n0", s.n0, "at least 1 draw")
+    _demand(1 <= s.n <= MOST_DRAWS, "n", s.n, f"1 to {MOST_DRAWS:,} draws")
+    _demand(1 <= s.n0 <= MOST_DRAWS, "n0", s.n0, f"1 to {MOST_DRAWS:,} draws")
+    _demand(0 <= s.grid < FINEST, "grid", s.grid, f"steps per unit below {FINEST}, or 0 to find them")
     _demand(s.tolerance >= 0, "tolerance", s.tolerance, "a positive width of radius, or 0 for 0.1 * sigma")
     _demand(all(math.isfinite(r) and r >= 0 for r in s.radii), "radii", s.radii, "numbers of at least 0")
     whole = s.batch_size > 0 and s.batch_size % BLOCK == 0

@@ -122,14 +122,15 @@ def certify(
 ) -> Answer:
     """Certify by randomized smoothing: how far each prediction provably holds."""
     from wassermix.cli.certify import run_certify
-    from wassermix.cli.target import as_one, load_target
+    from wassermix.cli.target import as_one, judged_target, require_model
     from wassermix.engine.distributed import process_group
 
     given = {**certify_settings, "evaluation": not deployment}
-    kept = {key: target_options[key] for key in ("last", "trust")}
+    kept: Given = {key: target_options.get(key) for key in ("last", "trust", "model")}
+    require_model(target_options)  # before an ensemble is saved
     with process_group():
         run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"], **kept)
-        target = load_target(run, **target_options)
+        target = judged_target(run, target_options)
         return Answer(run_certify(target, given, images=images, shard=shard, **job_options))
 
 
@@ -148,9 +149,9 @@ def merge(run: Run, name: Name = None, overwrite: Overwrite = False) -> Answer:
 def attack(run: Run, *, attack_settings: Given, target_options: Given, job_options: Given) -> Answer:
     """Attack a model, check that the attack can be believed, and write what survives."""
     from wassermix.cli.attack import attack_target
-    from wassermix.cli.target import load_target
+    from wassermix.cli.target import judged_target
 
-    found = attack_target(load_target(run, **target_options), attack_settings, **job_options)
+    found = attack_target(judged_target(run, target_options), attack_settings, **job_options)
     return Answer({"run": run, "results": found})
 
 
@@ -180,9 +181,9 @@ def verify(
 def audit(run: Run, *, audit_settings: Given, target_options: Given, output_options: Given) -> Answer:
     """The performance geodesic: the model's loss and accuracy on the way from class to class."""
     from wassermix.cli.audit import audit_target
-    from wassermix.cli.target import load_target
+    from wassermix.cli.target import judged_target
 
-    found = audit_target(load_target(run, **target_options), audit_settings, **output_options)
+    found = audit_target(judged_target(run, target_options), audit_settings, **output_options)
     return Answer({"run": run, **found})
 
 

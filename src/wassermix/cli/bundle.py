@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +30,7 @@ def unpacked(what: Path) -> Iterator[Path]:
         try:
             with zipfile.ZipFile(what) as archive:
                 archive.extractall(folder)
-        except (zipfile.BadZipFile, OSError) as error:
+        except (zipfile.BadZipFile, OSError, RuntimeError, zlib.error) as error:
             raise InputError(f"'{what}' cannot be unpacked ({error}); copy it again") from error
         yield Path(folder)
 

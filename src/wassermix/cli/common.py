@@ -18,7 +18,7 @@ class TargetOptions:
         None, "a model of your own: a torch.export, TorchScript or ONNX file, or package.module:factory"
     )
     weights: Path | None = setting(None, "safetensors weights for a --model factory")
-    data: str | None = setting(None, "the data for --model: a name or a path")
+    data: str | None = setting(None, "the data for --model (verify: where the run's are): a name or a path")
     mean: tuple[float, ...] = setting((), "for --model: what its own normalisation subtracts, per channel")
     std: tuple[float, ...] = setting((), "for --model: what its own normalisation divides by, per channel")
     split: str = setting("test", "test, or holdout for choosing settings")

@@ -62,7 +62,10 @@ def _check(target: Target, new: NewData, settings: DriftSettings, *, output: Out
     )
     _print(result, target.data.class_names)
     if new.ask:
-        say("fill in the labels of the .ask.csv file beside the result and give it back with --labelled")
+        say(
+            "fill in the labels of the .ask.csv file beside the result and give it back with "
+            "--labelled FILE --name NAME"
+        )
     return result.record()
 
 

@@ -10,7 +10,8 @@ from wassermix.cli.console import say
 from wassermix.cli.target import load_target
 from wassermix.core.fingerprint import fingerprint
 from wassermix.engine.build import inputs_of
-from wassermix.evidence import write_evidence
+from wassermix.engine.target import run_model
+from wassermix.evidence import left_out, write_evidence
 from wassermix.report import write_report
 
 __all__ = ["run_evidence"]
@@ -21,17 +22,24 @@ def run_evidence(
 ) -> dict[str, Any]:
     """Write the bundle, with or without the judged samples, and say how to check it."""
     target = load_target(run, split=split, trust=trust)
-    inputs = asdict(inputs_of(target.data))
+    inputs, models = inputs_of(target.data), [fingerprint(target.model)]
+    if (run / "last.safetensors").exists():
+        models.append(fingerprint(run_model(run, inputs, last=True, trust=trust)))
+    about = {**target.about(), "model": models[0], "inputs": asdict(inputs)}
+    others = left_out(run, about, models=models)
     written = write_evidence(
         run,
         out,
         samples=target.split,
-        about={**target.about(), "model": fingerprint(target.model), "inputs": inputs},
+        about=about,
         page=lambda folder, file: write_report([folder], file),
         keep_samples=samples,
+        models=models,
     )
+    for name, why in others.items():
+        say(f"left out: {name}, {why}")
     say(f"evidence: {written}")
     replayed = " --replay 20" if samples else ""
     without = "without the training data" if samples else "and with the data set, --data, also --replay"
     say(f"`wassermix verify {written}{replayed}` checks it, on any machine, {without}")
-    return {"evidence": written}
+    return {"evidence": written, "left_out": others}

@@ -119,7 +119,10 @@ def _key_and_value(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not (key and equals):
         raise InputError(f"'{text}' is no option; expected KEY=VALUE, such as queries=200")
-    return key, yaml.safe_load(value)
+    try:
+        return key, yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise InputError(f"'{text}' cannot be read; expected KEY=VALUE, such as queries=200") from error
 
 
 def _listed(text: str, *, item: Any) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from wassermix.cli.console import counted, say
 from wassermix.core.errors import InputError
@@ -13,7 +15,18 @@ from wassermix.engine.ensemble import save_ensemble
 from wassermix.engine.target import Target, foreign_target, run_target
 from wassermix.models.sanity import model_warnings
 
-__all__ = ["Target", "as_one", "load_target", "sample_indices"]
+__all__ = [
+    "Target",
+    "as_one",
+    "judged_target",
+    "load_target",
+    "moved_target",
+    "require_model",
+    "sample_indices",
+]
+
+FOR_MODEL = ("data", "weights", "mean", "std")
+"""Options that say something of the model given with ``--model``."""
 
 
 def load_target(
@@ -31,31 +44,56 @@ def load_target(
     """The target of an evaluation; with ``model`` the folder ``run`` need not be a run directory.
 
     ``last`` takes the weights of the last update where a run averages them. A run whose config names code
-    to import is refused unless ``trust`` says that it may.
+    to import is refused unless ``trust`` says that it may. Without ``model`` a run's own data are taken,
+    whatever ``data`` says.
     """
     if model is not None and last:
         raise InputError("--last is for the weights of a run; with --model leave it out")
+    if model is None:
+        return moved_target(run, split=split, last=last, trust=trust)
     with counted("downloading") as downloading:
-        if model is not None:
-            foreign = foreign_target(
-                run,
-                model,
-                data=data,
-                weights=weights,
-                mean=mean,
-                std=std,
-                split=split,
-                downloading=downloading,
-            )
-            _warn(foreign)
-            return foreign
-        target = run_target(run, split=split, last=last, trust=trust, downloading=downloading)
+        foreign = foreign_target(
+            run,
+            model,
+            data=data,
+            weights=weights,
+            mean=mean,
+            std=std,
+            split=split,
+            downloading=downloading,
+        )
+    _warn(foreign)
+    return foreign
+
+
+def moved_target(
+    run: Path, *, data: str | None = None, split: str = "test", last: bool = False, trust: bool = False
+) -> Target:
+    """A run's own model and data; ``data`` is where these are found here, if not where its config says."""
+    with counted("downloading") as downloading:
+        target = run_target(run, split=split, last=last, trust=trust, data_name=data, downloading=downloading)
     if target.trained < 1:
         say(
             f"note: '{run}' has done {target.trained:.0%} of its training, and is judged as it is; "
             "`wassermix train ... --resume` finishes it"
         )
     return target
+
+
+def judged_target(run: Path, options: Mapping[str, Any]) -> Target:
+    """The target that a command's options name; those that go with ``--model`` are refused without it."""
+    require_model(options)
+    return load_target(run, **options)
+
+
+def require_model(options: Mapping[str, Any], *, but: Sequence[str] = ()) -> None:
+    """Refuse options that say something of a model of the user's own where none is given."""
+    unused = [name for name in FOR_MODEL if options.get(name) and name not in but]
+    if unused and options.get("model") is None:
+        raise InputError(
+            f"--{unused[0]} goes with --model; a run is judged with its own weights and data: leave it out, "
+            "or give the model too"
+        )
 
 
 def _warn(target: Target) -> None:
@@ -72,16 +110,22 @@ def as_one(
     last: bool = False,
     overwrite: bool = False,
     trust: bool = False,
+    model: str | None = None,
 ) -> Path:
     """The run to judge: the only one given, or the ensemble of several, saved beside the first.
 
     Its name says the members, ``-k2`` for a consensus of two, and ``-last`` for the members' last weights.
-    Of several processes one saves it, and the others wait for that.
+    Of several processes one saves it, and the others wait for that. With ``model``, one of the user's own,
+    there is one folder for its results, and several are refused.
     """
     if len(runs) == 1:
         if consensus:
             raise InputError("--consensus is for an ensemble; give several runs")
         return runs[0]
+    if model is not None:
+        raise InputError(
+            f"--model judges one model, and {len(runs)} folders were given; expected one, for its results"
+        )
     out = runs[0].parent / _ensemble_name(runs, consensus, last=last)
 
     def save() -> None:
@@ -93,8 +137,19 @@ def as_one(
 
 
 def _ensemble_name(runs: Sequence[Path], consensus: int, *, last: bool) -> str:
-    members = "+".join(run.name for run in runs)
+    members = "+".join(_told_apart(runs))
     return f"ensemble-{members}" + (f"-k{consensus}" if consensus else "") + ("-last" if last else "")
+
+
+def _told_apart(runs: Sequence[Path]) -> list[str]:
+    """The runs' names, with as many folders before them as it takes to tell them apart: ``mnist.a``."""
+    parts = [Path(os.path.abspath(run)).parts for run in runs]
+    if len(set(parts)) < len(runs):  # one run twice: no folder tells it from itself
+        return [run.name for run in runs]
+    depth = 1
+    while len({one[-depth:] for one in parts}) < len(runs):
+        depth += 1
+    return [".".join(one[-depth:]).strip("/.") for one in parts]
 
 
 def sample_indices(target: Target, images: str) -> list[int]:

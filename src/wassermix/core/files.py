@@ -45,11 +45,14 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; one that is missing or broken is an :class:`InputError`."""
+    """Read a JSON file; one that is missing, closed or broken is an :class:`InputError`."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError(f"'{path}' does not exist") from error
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError(f"'{path}' cannot be read: {why}; make it readable, or delete it") from error
     except ValueError as error:  # broken JSON, or bytes that are no text
         raise InputError(f"'{path}' is not valid JSON ({error}); delete it and run again") from error
 

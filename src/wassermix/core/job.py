@@ -38,8 +38,8 @@ SHARDS = ".shards"
 """The end of the name of a folder that holds the shards of one result."""
 UNCOMPARED = ("version", "seconds", "date")
 """Parameters that may differ between the call that began a job and the one that resumes it."""
-ADDED = ("data", "split", "note", "weights")
-"""What results say of their samples and weights, and files of earlier versions may lack."""
+ADDED = ("data", "split", "note", "weights", "new", "labelled")
+"""What results say of their samples, labels and weights, and files of earlier versions may lack."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,10 @@ class Job:
         return self.path(self.log) if self.world == 1 else self.path(f".part{self.rank}")
 
     def _parts(self) -> list[Path]:
-        return sorted(self.folder.glob(f"{glob.escape(self.name)}.part*"))
+        """The logs of several processes, ``NAME.part0``; not the files of a result called ``NAME.part0``."""
+        form = re.compile(rf"{re.escape(self.name)}\.part\d*")  # of a version before: no number
+        found = self.folder.glob(f"{glob.escape(self.name)}.part*")
+        return sorted(path for path in found if form.fullmatch(path.name))
 
     def _open(self, *, resume: bool, overwrite: bool) -> None:
         remove_leftovers(self.folder, self.name)
@@ -172,8 +175,21 @@ class Job:
                 f"'{self.path(self.files[0])}' has no parameters beside it and cannot be resumed; "
                 "begin anew with --overwrite, or give --name"
             )
+        refuse_difference(source, self._told(source), self.parameters)
+
+    def _told(self, source: Path) -> Mapping[str, Any]:
+        """The parameters in a file of this output."""
         found = read_json(source)
-        refuse_difference(source, found if source == self._running else self.told_by(found), self.parameters)
+        if not isinstance(found, Mapping):
+            raise _untold(source)
+        try:
+            return found if source == self._running else self.told_by(found)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise _untold(source) from error
+
+
+def _untold(path: Path) -> InputError:
+    return InputError(f"'{path}' holds no parameters; begin anew with --overwrite, or give --name")
 
 
 def refuse_difference(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
@@ -197,7 +213,7 @@ def require_plain_name(name: str) -> None:
 
 def remove_leftovers(folder: Path, name: str = "") -> None:
     """Remove the temporary files that a killed process left behind while it wrote ``NAME...``."""
-    for path in folder.glob(f".{glob.escape(name)}*.part"):
+    for path in folder.glob(f".{glob.escape(name)}.*.part" if name else ".*.part"):
         found = re.search(r"\.(\d+)\.part$", path.name)
         if found and not _exists(int(found.group(1))):
             path.unlink(missing_ok=True)

@@ -48,6 +48,8 @@ def _take_within(path: Path, what: str, seconds: float) -> None:
 
 PAUSE = 0.05
 """Seconds between two looks at a lock that is waited for."""
+NAMELESS = 5.0
+"""Seconds after which a lock that names no owner is stale."""
 
 
 def _take(path: Path, what: str) -> None:
@@ -61,8 +63,7 @@ def _take(path: Path, what: str) -> None:
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         except FileExistsError:
-            _refuse_if_alive(path, what)
-            path.unlink(missing_ok=True)
+            _remove_stale(path, _refuse_if_alive(path, what))
         except OSError as error:
             raise _unwritable(path, error) from error
         else:
@@ -76,16 +77,60 @@ def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot write '{path}': {error.strerror}; choose another output")
 
 
-def _refuse_if_alive(path: Path, what: str) -> None:
+def _remove_stale(path: Path, owner: dict[str, Any]) -> None:
+    """Remove the lock that was found stale, and no other.
+
+    Two commands may find it stale at once, and the slower one must not remove the lock that the faster one
+    has taken since: it is set aside, looked at, and given back where its owner is another.
+    """
+    aside = path.with_name(f"{path.name}.{_token()}.stale")
+    if not _is_of(path, owner):
+        return
+    try:
+        os.rename(path, aside)
+    except FileNotFoundError:
+        return  # the other was faster, and is done already
+    try:
+        if not _is_of(aside, owner):
+            _give_back(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _give_back(aside: Path, path: Path) -> None:
+    """Put a living lock back into its place; one that was taken there in between is left alone."""
+    try:
+        os.link(aside, path)  # unlike a rename, it never replaces
+    except FileExistsError:
+        pass
+    except OSError:  # a file system without links
+        os.rename(aside, path)
+
+
+def _is_of(path: Path, owner: dict[str, Any]) -> bool:
+    """Whether a stale lock is still this owner's; one without a name is young where it is another's."""
+    return _owner(path) == owner and (bool(owner) or _age(path) > NAMELESS)
+
+
+def _refuse_if_alive(path: Path, what: str) -> dict[str, Any]:
+    """What a stale lock says of its owner; one whose owner may be alive is refused."""
     owner = _owner(path)
     here = owner.get("host") == socket.gethostname()
     if (here and not _alive(owner)) or _requeued(owner):
-        return
-    if not owner and time.time() - path.stat().st_mtime > 5:  # killed before it could write its name
-        return
+        return owner
+    if not owner and _age(path) > NAMELESS:  # killed before it could write its name
+        return owner
     who = f"process {owner.get('pid')} ({owner.get('command')})" if owner else "another process"
     where = "" if here or not owner else f" on {owner.get('host')}; if it is gone, delete '{path}'"
     raise InputError(f"{what} is being written by {who}{where}; wait for it, or choose another output")
+
+
+def _age(path: Path) -> float:
+    """Seconds since a lock was written; infinite where its owner has left in between, so that it is free."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return float("inf")
 
 
 def _owner(path: Path) -> dict[str, Any]:

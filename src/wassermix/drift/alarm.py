@@ -9,10 +9,12 @@ import numpy as np
 from wassermix.core.errors import InputError
 from wassermix.drift.views import Floats
 
-__all__ = ["Alarm", "Wealth"]
+__all__ = ["MOST", "Alarm", "Wealth"]
 
 STAKES = (0.1, 0.25, 0.5, 0.75, 0.95)
 """Bets as shares of the largest that cannot ruin; their mean is the wealth."""
+MOST = float(np.exp(700.0))
+"""Wealth is told up to here: a long loss would overflow, and infinity is no JSON."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,8 @@ class Wealth:
 
     @property
     def value(self) -> float:
-        """The mean wealth over the stakes; 1 at the start."""
-        return float(np.exp(self.logs).mean())
+        """The mean wealth over the stakes, each told up to :data:`MOST`; 1 at the start."""
+        return float(np.exp(np.minimum(self.logs, np.log(MOST))).mean())
 
 
 @dataclass(frozen=True)

@@ -23,18 +23,16 @@ from wassermix.drift.labelled import FewLabels
 from wassermix.drift.moved import what_moved
 from wassermix.drift.pairs import Partners, partners_of
 from wassermix.drift.powered import labels_only, powered_interval
-from wassermix.drift.prepared import CONTROLS, Chosen, Prepared
+from wassermix.drift.prepared import CONTROLS, WITNESSES, Chosen, Prepared
 from wassermix.drift.result import ClassEstimate, DriftResult, Powered
 from wassermix.drift.shift_test import ShiftTest, shift_tests
 from wassermix.drift.views import Floats, Spaces, View
 from wassermix.drift.way import performance_way, way_between
 
-__all__ = ["FACTOR", "SHARE", "Checked", "check", "disagreement_of", "estimate_only"]
+__all__ = ["FACTOR", "SHARE", "Checked", "check", "disagreement_of", "estimate_only", "used_rows"]
 
 FACTOR, SHARE = 2.5, 0.5
 """The interval's width: see :func:`~wassermix.drift.interval.interval_around`."""
-
-WITNESSES = ("cot", "plan-input", "neighbour")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +60,10 @@ def check(
 ) -> Checked:
     """Estimate, test, explain; ``truth (N,)`` is only compared with the estimate."""
     began, settings, reference = time.perf_counter(), prepared.settings, prepared.reference
-    chosen = _chosen(new, settings.samples, labelled)
-    view, spaces = prepared.looker.look_twice(chosen)
     if labelled is not None:
         labelled.check(len(new), reference.num_classes)
+    chosen = _chosen(new, settings.samples, labelled)
+    view, spaces = prepared.looker.look_twice(chosen)
     said, blocks = _said(prepared, view)
     estimate = _interval(prepared, said, view, blocks)
     estimates = {name: float(q.mean()) for name, q in said.items()}
@@ -102,14 +100,18 @@ def estimate_only(prepared: Prepared, new: Samples) -> tuple[Interval, View, lis
     return _interval(prepared, said, view, blocks), view, blocks
 
 
+def used_rows(total: int, most: int, labelled: FewLabels | None) -> list[int]:
+    """Which of ``total`` new samples a check looks at: ``most``, evenly spaced, and all labelled ones."""
+    if total < 2:
+        raise InputError(f"there are {total} new samples; expected at least 2, better some hundreds")
+    marked = [] if labelled is None else [int(row) for row in labelled.index if 0 <= row < total]
+    return sorted({*evenly_spaced(total, most), *marked})
+
+
 def _chosen(new: Samples, most: int, labelled: FewLabels | None) -> Chosen:
-    if len(new) < 2:
-        raise InputError(f"there are {len(new)} new samples; expected at least 2, better some hundreds")
-    spaced = set(evenly_spaced(len(new), most))
+    rows = used_rows(len(new), most, labelled)
     # what is labelled must be looked at, but may not tilt the mean over all
-    rows = sorted(
-        spaced | {int(row) for row in labelled.index if 0 <= row < len(new)} if labelled else spaced
-    )
+    spaced = set(evenly_spaced(len(new), most))
     return Chosen(new, rows, spaced=[row in spaced for row in rows])
 
 
@@ -132,8 +134,11 @@ def _interval(prepared: Prepared, said: Mapping[str, Floats], view: View, blocks
 
 
 def disagreement_of(estimates: Mapping[str, float], lead: str) -> float:
-    """The mean distance of COT, the balanced plan and the nearest neighbour from the leading estimate."""
-    others = [estimates[name] for name in WITNESSES if name in estimates]
+    """The mean distance of COT, the balanced plan and the nearest neighbour from the leading estimate.
+
+    An estimator that leads is no witness of its own.
+    """
+    others = [estimates[name] for name in WITNESSES if name in estimates and name != lead]
     return float(np.mean([abs(other - estimates[lead]) for other in others])) if others else 0.0
 
 

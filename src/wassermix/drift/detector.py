@@ -13,6 +13,7 @@ from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.core.samples import TensorSamples
 from wassermix.core.settings import settings_from
+from wassermix.data.checks import label_tensor
 from wassermix.drift.ask import Asked, ask
 from wassermix.drift.check import Checked, check
 from wassermix.drift.labelled import FewLabels
@@ -20,6 +21,7 @@ from wassermix.drift.prepared import Prepared, prepare
 from wassermix.drift.result import DriftResult, Powered
 from wassermix.drift.settings import DriftSettings
 from wassermix.drift.stream import BatchLine, StreamMonitor
+from wassermix.drift.views import Ints
 
 __all__ = ["DriftMonitor", "as_classifier"]
 
@@ -46,19 +48,20 @@ class DriftMonitor:
 
     def fit(self, X: Any, y: Any) -> Self:
         """Prepare the labelled reference: samples that the model was not trained on."""
-        labels = torch.as_tensor(np.asarray(y)).long()
-        self._prepared = prepare(self.model, TensorSamples(_floats(X), labels), self.settings)
+        x = _floats(X)
+        reference = TensorSamples(x, _labels(y, "y of the reference", len(x)))
+        self._prepared = prepare(self.model, reference, self.settings)
         self._stream = None
         return self
 
     def check(self, X: Any, *, y: Any = None) -> DriftResult:
         """Everything about new samples ``X``; ``y``, where given, is only compared with."""
-        truth = None if y is None else torch.as_tensor(np.asarray(y)).long()
+        truth = None if y is None else _labels(y, "y of the new samples", len(X))
         return self._checked(X, truth=truth).result
 
     def certify(self, X: Any, *, labelled: tuple[Any, ...]) -> Powered:
         """The prediction-powered interval from ``labelled = (index, y)`` or ``(index, y, weights)``."""
-        index, labels = (np.asarray(part).astype(np.int64) for part in labelled[:2])
+        index, labels = _rows(labelled[0]), label_tensor(labelled[1], "labelled").numpy()
         weights = np.asarray(labelled[2], dtype=np.float64) if len(labelled) > 2 else None
         found = self._checked(X, labelled=FewLabels(index, labels, weights)).result.powered
         assert found is not None
@@ -107,6 +110,23 @@ def as_classifier(model: Any) -> Classifier:
         return p.clamp_min(1e-12).log()
 
     return logits
+
+
+def _labels(y: Any, where: str, count: int) -> Tensor:
+    labels = label_tensor(y, where)
+    if len(labels) != count:
+        raise InputError(f"{where}: {len(labels)} labels for {count} samples; expected one for each")
+    return labels
+
+
+def _rows(index: Any) -> Ints:
+    rows = np.asarray(index)
+    if rows.ndim != 1 or rows.dtype.kind not in "iuf" or not np.array_equal(rows, np.round(rows)):
+        raise InputError(
+            f"labelled: rows are {rows.dtype} of shape {rows.shape}; expected whole numbers (m,), one for "
+            "each label"
+        )
+    return rows.astype(np.int64)
 
 
 def _floats(X: Any) -> Tensor:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from wassermix.core.errors import InputError
 from wassermix.core.files import read_json
 from wassermix.drift.result import DriftResult, read_result
-from wassermix.drift.stream import BatchLine
+from wassermix.drift.stream import BatchLine, restored_lines
 
 __all__ = ["Frames", "Kept", "Watched", "read_folder"]
 
@@ -49,11 +50,22 @@ def read_folder(folder: Path) -> tuple[tuple[Kept, ...], tuple[Watched, ...]]:
     checks, streams = [], []
     for path in sorted(folder.glob("*.json")):
         if "last" in read_json(path):
-            lines = path.with_suffix(".jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-            streams.append(Watched(path.stem, tuple(BatchLine.restored(json.loads(line)) for line in lines)))
+            streams.append(Watched(path.stem, _lines(path.with_suffix(".jsonl"))))
         else:
             checks.append(Kept(path.stem, read_result(path), _frames(path.with_suffix(".npz"))))
     return tuple(checks), tuple(streams)
+
+
+def _lines(path: Path) -> tuple[BatchLine, ...]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise InputError(
+            f"'{path}' is missing, the batches of the stream; run drift again with --overwrite"
+        ) from error
+    except ValueError as error:  # bytes that are no text
+        raise InputError(f"'{path}' is damaged ({error}); run drift again with --overwrite") from error
+    return tuple(restored_lines(text.split("\n")[:-1], path))
 
 
 def _frames(path: Path) -> Frames | None:
@@ -62,5 +74,5 @@ def _frames(path: Path) -> Frames | None:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return Frames(stored["frames"], stored["t"])
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
         raise InputError(f"'{path}' is damaged ({error}); run drift again with --overwrite") from error

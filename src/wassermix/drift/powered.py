@@ -9,11 +9,17 @@ from wassermix.core.errors import InputError
 from wassermix.drift.interval import Interval
 from wassermix.drift.views import Floats, Ints
 
-__all__ = ["labels_only", "powered_interval"]
+__all__ = ["labels_only", "powered_interval", "require_enough"]
 
 FOLDS = 5
 LEAST = 10
 RIDGE = 1e-3
+
+
+def require_enough(labels: int) -> None:
+    """Refuse fewer labels than an interval can be made of."""
+    if labels < LEAST:
+        raise InputError(f"{labels} labels are too few for an interval; expected {LEAST} or more; label more")
 
 
 def powered_interval(
@@ -40,8 +46,7 @@ def powered_interval(
     Student's t-interval over the labelled samples.
     """
     m, count = len(correct), len(controls)
-    if m < LEAST:
-        raise InputError(f"{m} labels are too few for an interval; expected {LEAST} or more; label more")
+    require_enough(m)
     weights = np.ones(m) if weights is None else weights
     design = np.column_stack([np.ones(count), controls])
     whole = np.arange(count) if counted is None else counted

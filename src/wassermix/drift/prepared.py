@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -26,6 +28,8 @@ __all__ = ["Chosen", "Prepared", "prepare"]
 
 CONTROLS = ("joint", "neighbour", "confidence")
 """The estimators whose word about each sample serves a few labels as control variates."""
+WITNESSES = ("cot", "plan-input", "neighbour")
+"""The estimators whose distance from the leading one widens the interval."""
 
 
 class Chosen:
@@ -59,8 +63,8 @@ class Prepared:
 
     @cached_property
     def estimators(self) -> dict[str, Estimator]:
-        """The leading estimator, those beside it and the control variates, fitted."""
-        names = dict.fromkeys([self.settings.estimator, *self.settings.beside, *CONTROLS])
+        """The leading estimator, those beside it, the control variates and the witnesses, fitted."""
+        names = dict.fromkeys([self.settings.estimator, *self.settings.beside, *CONTROLS, *WITNESSES])
         return {name: make_estimator(name).fit(self.reference) for name in names}
 
     @property
@@ -116,7 +120,7 @@ def _restored(path: Path, looker: Looker, count: int) -> View:
             arrays = {key: stored[key] for key in stored}
         looker.restore(arrays)
         view = View(arrays["inputs"], arrays["features"], arrays["logits"])
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
         raise InputError(f"'{path}' is damaged ({error}); delete it, and it is made again") from error
     if len(view) != count:
         raise InputError(f"'{path}' holds {len(view)} samples, the reference has {count}; delete it")

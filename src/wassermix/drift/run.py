@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,13 +23,13 @@ from wassermix.core.streams import stream_seed
 from wassermix.data.dataset import Statistics
 from wassermix.data.unlabelled import NewSamples, load_unlabelled
 from wassermix.drift.ask import ask
-from wassermix.drift.check import Checked, check
+from wassermix.drift.check import Checked, check, used_rows
 from wassermix.drift.estimators.registry import ESTIMATORS
 from wassermix.drift.labelled import FewLabels
 from wassermix.drift.prepared import Prepared, prepare
 from wassermix.drift.result import DriftResult, read_result
 from wassermix.drift.settings import DriftSettings, StreamSettings
-from wassermix.drift.stream import BatchLine, StreamMonitor, cut
+from wassermix.drift.stream import BatchLine, StreamMonitor, cut, restored_lines
 from wassermix.drift.way import way_between
 
 __all__ = ["check_to_files", "prepared_reference", "stream_sources", "stream_to_files"]
@@ -72,16 +73,23 @@ def check_to_files(
             f"--ask {asked}; expected 1 to {min(len(new), settings.samples)}, the new samples used"
         )
     _require_known(settings)
+    rows = used_rows(len(new), settings.samples, labelled)
     prepared, marks = prepared_reference(model, reference, settings, output.folder)
+    if labelled is not None:
+        labelled.check(len(new), prepared.reference.num_classes)
     about = {
         **marks,
         "data": new.name,
+        "new": samples_fingerprint(new.samples, rows),
         "labels": 0 if labelled is None else len(labelled.index),
+        "labelled": None if labelled is None else labelled.fingerprint,
         "ask": asked,
     }
     parameters = {**as_record(settings), **about, "score": score, "version": wassermix.__version__}
     name = output.named(_plain(new.name))
     job = Job(output.folder, name, parameters, files=(".json", ".npz", ".ask.csv"))
+    if output.overwrite:
+        _keep_answers(job.path(".ask.csv"))
     with job.begin(resume=output.resume, overwrite=output.overwrite):
         if job.finished:
             return read_result(job.path(".json"))
@@ -101,6 +109,19 @@ def _require_known(settings: DriftSettings) -> None:
     """Refuse a misspelt estimator before anything is begun."""
     for name in (settings.estimator, *settings.beside):
         ESTIMATORS.find(name)
+
+
+def _keep_answers(path: Path) -> None:
+    """Refuse to overwrite questions that a person has begun to answer."""
+    if not path.exists():
+        return
+    _, *rows = csv.reader(path.read_text(encoding="utf-8", errors="replace").splitlines() or [""])
+    # a row in another shape than the one written was edited by someone too
+    if any(row and (len(row) != 3 or row[1].strip()) for row in rows):
+        raise InputError(
+            f"'{path}' holds labels that were filled in, and --overwrite would delete them; move the file, "
+            "or give --name"
+        )
 
 
 def stream_sources(path: Path) -> list[Path]:
@@ -132,25 +153,27 @@ def stream_to_files(
     """Watch a stream into ``folder/NAME.jsonl``, a line for each batch; returns the last one.
 
     Resumed, it goes on after the last whole line, with the evidence gathered so far; files that have come
-    to a folder since are taken up.
+    to a folder since are taken up, and rows that have come to a file. No row is bet on twice.
     """
+    _require_known(settings)
     prepared, marks = prepared_reference(model, reference, settings, output.folder)
     parameters = {**as_record(settings), **as_record(watching), **marks, "version": wassermix.__version__}
     job = Job(output.folder, output.named("stream"), parameters, files=(".json", ".jsonl"), log=".jsonl")
     with job.begin(resume=output.resume, overwrite=output.overwrite):
-        lines = [BatchLine.restored(json.loads(line)) for line in job.own_lines()]
+        lines = restored_lines(job.own_lines(), job.path(".jsonl"))
         last = lines[-1] if lines else None
         monitor = StreamMonitor(prepared, tolerated=watching.alarm / 100, alpha=settings.alpha, last=last)
-        done = {(line.source, line.first) for line in lines}
+        done: dict[str, int] = {}
+        for line in lines:
+            done[line.source] = max(line.last, done.get(line.source, 0))
         shape = tuple(prepared.samples.get(torch.arange(1)).shape[1:])
         for source in sources:
             new = load_unlabelled(source, shape=shape, scale=scale, columns=columns)
-            for first, batch in cut(new.samples, watching.every):
-                if (source.name, first) not in done:
-                    line = monitor.watch(batch, source=source.name, first=first)
-                    job.append(json.dumps(line.record()))
-                    if seen is not None:
-                        seen(line)
+            for first, batch in cut(new.samples, watching.every, start=done.get(source.name, 0)):
+                line = monitor.watch(batch, source=source.name, first=first)
+                job.append(json.dumps(line.record(), allow_nan=False))
+                if seen is not None:
+                    seen(line)
         state = monitor.last.record() if monitor.last is not None else {}
         job.finish({".json": _json({**parameters, "last": state})})
     return monitor.last
@@ -166,7 +189,7 @@ def _json(record: Mapping[str, Any]) -> Callable[[Path], object]:
 
 
 def _questions(checked: Checked, count: int, seed: int) -> str:
-    """A table to fill in: the rows to label, their weights, and what the model says."""
+    """A table to fill in: the rows to label, an empty column for their labels, and their weights."""
     drawn = ask(checked.chances, count, rng=np.random.default_rng(stream_seed(seed, "drift", "ask")))
     rows = checked.rows.numpy()[drawn.index]
     lines = [f"{row},,{weight!r}" for row, weight in zip(rows.tolist(), drawn.weights.tolist())]

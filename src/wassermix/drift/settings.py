@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from wassermix.core.errors import InputError
@@ -25,7 +26,9 @@ class DriftSettings:
     components: int = setting(32, "principal components of inputs and features")
     samples: int = setting(5000, "at most this many new samples, evenly spaced")
     reference_samples: int = setting(5000, "at most this many reference samples, evenly spaced")
-    confidence: float = setting(0.95, "level of the intervals")
+    confidence: float = setting(
+        0.95, "level of the interval from labels; the one without labels has the width of the survey"
+    )
     alpha: float = setting(0.05, "level of the test for drift")
     permutations: int = setting(199, "deals of the two-sample test")
     resamples: int = setting(100, "resampled estimates behind the interval")
@@ -41,6 +44,12 @@ class DriftSettings:
         if not 0 < self.confidence < 1 or not 0 < self.alpha < 1:
             raise InputError(
                 f"drift: confidence {self.confidence}, alpha {self.alpha}; expected numbers between 0 and 1"
+            )
+        # the smallest p is 1 / (1 + permutations), and Holm doubles it over the two spaces
+        if self.alpha * (1 + self.permutations) < 2:
+            raise InputError(
+                f"drift: permutations {self.permutations} can never show drift at alpha {self.alpha:g}; "
+                f"expected {math.ceil(2 / self.alpha) - 1} or more"
             )
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wassermix.core.errors import InputError
 from wassermix.core.samples import Samples
-from wassermix.drift.alarm import Alarm, Wealth
+from wassermix.drift.alarm import MOST, Alarm, Wealth
 from wassermix.drift.check import estimate_only
 from wassermix.drift.prepared import Chosen, Prepared
 
-__all__ = ["BatchLine", "StreamMonitor", "cut"]
+__all__ = ["BatchLine", "StreamMonitor", "cut", "restored_lines"]
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,27 @@ class BatchLine:
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> BatchLine:
-        """A line back from its JSON."""
+        """A line back from its JSON; earlier versions wrote a very large wealth as infinity."""
         try:
-            return cls(**{**record, "stakes": tuple(record["stakes"])})
+            told = {"stakes": tuple(record["stakes"]), "wealth": min(record["wealth"], MOST)}
+            return cls(**{**record, **told})
         except (TypeError, KeyError) as error:
             raise InputError(
                 f"a line of the monitor's file is not its own ({error}); use --overwrite"
             ) from error
+
+
+def restored_lines(lines: Sequence[str], path: Path) -> list[BatchLine]:
+    """The lines of a monitor's file; one that is damaged is an :class:`InputError` that names it."""
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(BatchLine.restored(json.loads(line)))
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"'{path}', line {number} is not valid JSON ({error}); run drift again with --overwrite"
+            ) from error
+    return found
 
 
 class StreamMonitor:
@@ -93,9 +108,16 @@ class StreamMonitor:
         return self.last
 
 
-def cut(samples: Samples, every: int) -> Iterator[tuple[int, Samples]]:
-    """Batches of about ``every`` samples in their order, each with its first row; none below half of it."""
+def cut(samples: Samples, every: int, *, start: int = 0) -> Iterator[tuple[int, Samples]]:
+    """Batches of about ``every`` samples in their order, each with its first row; none below half of it.
+
+    Rows before ``start`` were seen already. Where the samples have grown since, ``start`` lies inside a
+    batch: its rest is a batch of its own, or, with fewer than half of ``every``, waits for the rows after it.
+    """
     parts = max(1, round(len(samples) / every))
     edges: Sequence[int] = [part * len(samples) // parts for part in range(parts + 1)]
-    for first, last in pairwise(edges):
-        yield first, Chosen(samples, list(range(first, last)))
+    first = start
+    for last in (edge for edge in edges if edge > start):
+        if first in edges or 2 * (last - first) >= every:
+            yield first, Chosen(samples, list(range(first, last)))
+            first = last

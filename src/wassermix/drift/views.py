@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from wassermix.core.classifier import Classifier, evaluating
+from wassermix.core.classifier import Classifier, evaluating, logits_of
 from wassermix.core.errors import InputError
 from wassermix.core.samples import Samples, require_finite
 from wassermix.drift.components import Components
@@ -124,7 +124,7 @@ class Looker:
             for rows in torch.arange(len(samples)).split(BATCH):
                 x = samples.get(rows)
                 require_finite(x, rows.tolist())
-                outputs = self.model(x)
+                outputs = logits_of(self.model, x)
                 xs.append(x)
                 hidden.append((seen.pop() if self.layer else outputs).flatten(1).float())
                 logits.append(outputs)

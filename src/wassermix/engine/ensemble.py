@@ -45,6 +45,11 @@ def save_ensemble(
     target = RunDir(out)
     if target.config_file.exists() and _holds(target, config, network):
         return config
+    if target.config_file.exists() and target.weights_file.exists() and not overwrite:
+        raise InputError(
+            f"'{out}' holds another ensemble, or its members were trained anew; --overwrite replaces it and "
+            "its results"
+        )
     begun = not overwrite and not target.weights_file.exists()  # a call killed before it wrote them goes on
     with target.claimed(config, resume=begun, overwrite=overwrite):
         target.begin(config, overwrite=overwrite)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from wassermix.evidence.bundle import write_evidence
     from wassermix.evidence.check import BundleCheck, check_bundle, is_bundle, read_manifest
     from wassermix.evidence.samples import SAMPLES, SampleFile
+    from wassermix.evidence.selection import left_out
 
 __all__ = [
     "SAMPLES",
@@ -17,6 +18,7 @@ __all__ = [
     "SampleFile",
     "check_bundle",
     "is_bundle",
+    "left_out",
     "read_manifest",
     "write_evidence",
 ]

@@ -35,7 +35,7 @@ def manifest_of(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
 
 def hashes_of(folder: Path) -> dict[str, dict[str, Any]]:
     """``{path below folder: {sha256, bytes}}`` of every file but the manifest itself."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST)
     return {
         path.relative_to(folder).as_posix(): {"sha256": file_hash(path), "bytes": path.stat().st_size}
         for path in files

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +18,11 @@ __all__ = ["SAMPLES", "SampleFile", "write_samples"]
 
 SAMPLES = "samples.npz"
 """Their place in a bundle."""
+DAMAGE = (
+    OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, RuntimeError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What reading a damaged archive or its arrays ends in, depending on where the damage is."""
 
 
 def write_samples(path: Path, samples: LabelledSamples, indices: Sequence[int]) -> None:
@@ -46,12 +53,14 @@ class SampleFile:
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 x, y, index = (torch.from_numpy(stored[key]) for key in ("x", "y", "index"))
-        except (OSError, ValueError, KeyError) as error:
+            if not len(x) == len(y) == len(index):
+                raise ValueError(f"{len(x)} samples, {len(y)} labels, {len(index)} indices")
+            self.x = x.float().div_(255) if x.dtype == torch.uint8 else x
+            self.places = {int(number): place for place, number in enumerate(index)}
+            self.y = torch.full((int(index.max()) + 1,), -1, dtype=torch.int64)
+            self.y[index] = y.long()
+        except DAMAGE as error:
             raise InputError(f"'{path}' holds no samples ({error}); the bundle is damaged") from error
-        self.x = x.float().div_(255) if x.dtype == torch.uint8 else x
-        self.places = {int(number): place for place, number in enumerate(index)}
-        self.y = torch.full((int(index.max()) + 1,), -1, dtype=torch.int64)
-        self.y[index] = y.long()
 
     def __len__(self) -> int:
         return len(self.y)

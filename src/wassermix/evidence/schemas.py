@@ -187,12 +187,15 @@ DRIFT = FileShape(
         **settings_of(DriftSettings),
         **MARKS,
         "data": (str, "the new data"),
+        "new": (str, "fingerprint of the new samples that were used"),
         "labels": (int, "how many labels were given"),
+        "labelled": (str | None, "fingerprint of the labels that were given"),
         "ask": (int, "how many samples were chosen to be labelled"),
         "score": (bool, "whether the estimate was compared with known labels"),
         **fields_of(DriftResult, omit=("parameters",)),
         "loss": (float, "accuracy lost against the reference, by the estimate"),
     },
+    optional=("new", "labelled"),
 )
 STREAM = FileShape(
     "wassermix drift monitor",

@@ -72,7 +72,7 @@ def _certified_claims(title: str, certificates: Certificates) -> Iterator[str]:
         yield (
             f"Smoothed with noise of deviation {settings.sigma:g}, the classifier is right within l2 radius "
             f"{row.radius:g} on {row.accuracy:.1%} of {row.images} samples (95% interval {row.low:.1%} to "
-            f"{row.high:.1%}; {title})."
+            f"{row.high:.1%}; {title}{_weights(certificates.about)})."
         )
     yield certificates.summary()["statement"][0].upper() + certificates.summary()["statement"][1:] + "."
 
@@ -81,9 +81,14 @@ def _attacked_claim(result: AttackResult) -> str:
     robust, failed = result.robust, [check.name for check in result.checks if not check.passed]
     doubt = f" Checks that did not pass: {', '.join(failed)}." if failed else " All sanity checks passed."
     return (
-        f"Under {result.title} {robust.accuracy:.1%} of {robust.images} samples stay right "
-        f"({robust.low:.1%} to {robust.high:.1%}); without it {result.clean.accuracy:.1%}.{doubt}"
+        f"Under {result.title}{_weights(result.parameters)} {robust.accuracy:.1%} of {robust.images} samples "
+        f"stay right ({robust.low:.1%} to {robust.high:.1%}); without it {result.clean.accuracy:.1%}.{doubt}"
     )
+
+
+def _weights(told: Mapping[str, Any]) -> str:
+    """What a result must add where it did not judge the run's usual weights."""
+    return ", with the weights of the last update" if told.get("weights") == "last" else ""
 
 
 def _results(
@@ -99,7 +104,9 @@ def _results(
             }
             for row in certificates.certified_accuracy()
         ]
-        yield {"task": {"type": "classification", "name": title}, "dataset": dataset, "metrics": metrics}
+        name = f"{title}{_weights(certificates.about)}"
+        yield {"task": {"type": "classification", "name": name}, "dataset": dataset, "metrics": metrics}
     for result in attacked:
-        metric = {"type": "accuracy", "name": result.title, "value": round(result.robust.accuracy, 4)}
+        name = f"{result.title}{_weights(result.parameters)}"
+        metric = {"type": "accuracy", "name": name, "value": round(result.robust.accuracy, 4)}
         yield {"task": {"type": "classification", "name": "attack"}, "dataset": dataset, "metrics": [metric]}

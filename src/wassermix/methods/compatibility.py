@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from wassermix.augment.protocol import Augmentation
 from wassermix.core.registry import has_trait
 from wassermix.geodesic.protocol import Regularizer
+from wassermix.methods.phases import Phases
 from wassermix.methods.protocol import InBall, Method, counting_of, teacher_of
 
 __all__ = ["compatible"]
@@ -44,12 +47,17 @@ def compatible(
         )
     if shape is None:
         return None
-    reasons = (_misfit(part, shape) for part in (method, augment, regularizer) if part is not None)
+    parts = (method, *_inside(method), augment, regularizer)
+    reasons = (_misfit(part, shape) for part in parts if part is not None)
     return next((reason for reason in reasons if reason is not None), None)
 
 
 def _members(protocol: type) -> list[str]:
     return sorted(name for name in vars(protocol) if not name.startswith("_"))
+
+
+def _inside(method: Method) -> Sequence[Method]:
+    return method.methods if isinstance(method, Phases) else ()
 
 
 def _misfit(part: object, shape: tuple[int, ...]) -> str | None:

@@ -15,10 +15,22 @@ from wassermix.certify.crossings import AVERAGE, ON_GRID, each_of, level_words, 
 from wassermix.core.intervals import PairedComparison, compare_paired, holm
 from wassermix.report.records import Attacked, CertifiedSet, RunRecord
 
-__all__ = ["Comparison", "attack_groups", "cautions", "certified_groups", "comparisons", "crossings"]
+__all__ = [
+    "Comparison",
+    "attack_groups",
+    "cautions",
+    "certified_groups",
+    "comparisons",
+    "crossings",
+    "group_name",
+    "one_each",
+]
 
 Protocol = tuple[tuple[str, Any], ...]
 E = TypeVar("E", Attacked, CertifiedSet)
+CLEAN, CLEAN_SMOOTHED = "clean accuracy", "clean accuracy of the smoothed classifier"
+SIGMA = "sigma"
+"""The word at the end of the protocol of a group that was split."""
 ALL_PAIRS_UP_TO = 3
 """With more runs than this, each is compared with the first only: all pairs would drown the reader."""
 
@@ -46,8 +58,13 @@ class Comparison:
 
 
 def certified_groups(runs: Sequence[RunRecord]) -> dict[Protocol, list[tuple[RunRecord, CertifiedSet]]]:
-    """Certifications by protocol (mode, n0, n, alpha): numbers compare within a group, never across."""
-    return _grouped((run, item) for run in runs for item in run.certified)
+    """Certifications by protocol (mode, n0, n, alpha): numbers compare within a group, never across.
+
+    Runs of different sigma stand side by side, each at its own; where one run was certified at several, the
+    group is split by sigma, which then stands at the end of its protocol.
+    """
+    groups = _grouped((run, item) for run in runs for item in run.certified)
+    return {key: part for protocol, group in groups.items() for key, part in _by_sigma(protocol, group)}
 
 
 def attack_groups(runs: Sequence[RunRecord]) -> dict[Protocol, list[tuple[RunRecord, Attacked]]]:
@@ -57,11 +74,11 @@ def attack_groups(runs: Sequence[RunRecord]) -> dict[Protocol, list[tuple[RunRec
 
 def comparisons(runs: Sequence[RunRecord]) -> list[Comparison]:
     """Every paired test that the runs' per-image rows allow, with Holm's correction over all of them."""
-    tests = list(
-        {(test.measure, test.protocol, test.first, test.second): test for test in _tests(runs)}.values()
-    )
-    adjusted = holm([test.result.p_value for test in tests])
-    return [replace(test, adjusted=p) for test, p in zip(tests, adjusted)]
+    found: dict[tuple[str, str, str, str], Comparison] = {}
+    for test in _tests(runs):  # clean accuracy comes with every attack; the first is what tables show
+        found.setdefault((test.measure, test.protocol, test.first, test.second), test)
+    adjusted = holm([test.result.p_value for test in found.values()])
+    return [replace(test, adjusted=p) for test, p in zip(found.values(), adjusted)]
 
 
 def cautions(runs: Sequence[RunRecord]) -> list[str]:
@@ -83,6 +100,21 @@ def crossings(group: list[tuple[RunRecord, CertifiedSet]]) -> list[str]:
     """A sentence for each two runs of which one leads in mean radius, the other in images at some p_A."""
     found = [_crossing(first, second) for first, second in _duels(group)]
     return [sentence for sentence in found if sentence is not None]
+
+
+def one_each(group: Sequence[tuple[RunRecord, E]]) -> dict[str, tuple[RunRecord, E]]:
+    """The result that stands for each run in a group, by the run's name: its first."""
+    found: dict[str, tuple[RunRecord, E]] = {}
+    for run, item in group:
+        found.setdefault(run.name, (run, item))
+    return found
+
+
+def group_name(protocol: Protocol, group: Sequence[tuple[RunRecord, CertifiedSet]]) -> str:
+    """A group of :func:`certified_groups` in a few words; its sigma too, where groups differ by that."""
+    words = protocol_name(group[0][1])
+    sigma = dict(protocol).get(SIGMA)
+    return words if sigma is None else f"{words}, sigma {sigma:g}"
 
 
 def protocol_name(item: CertifiedSet) -> str:
@@ -110,20 +142,39 @@ def _grouped(items: Iterator[tuple[RunRecord, E]]) -> dict[Protocol, list[tuple[
     return groups
 
 
+def _by_sigma(
+    protocol: Protocol, group: list[tuple[RunRecord, CertifiedSet]]
+) -> Iterator[tuple[Protocol, list[tuple[RunRecord, CertifiedSet]]]]:
+    """The group as it is, or split by sigma where one of its runs has results at several."""
+    parts: dict[float | None, list[tuple[RunRecord, CertifiedSet]]] = {}
+    for run, item in group:
+        parts.setdefault(_sigma(item), []).append((run, item))
+    if sum(len(one_each(part)) for part in parts.values()) == len(one_each(group)):
+        yield protocol, group
+    else:
+        yield from (((*protocol, (SIGMA, sigma)), part) for sigma, part in parts.items())
+
+
+def _sigma(item: CertifiedSet) -> float | None:
+    return None if item.result.settings is None else item.result.settings.sigma
+
+
 def _tests(runs: Sequence[RunRecord]) -> Iterator[Comparison]:
     for attacks in attack_groups(runs).values():
         for (first, a), (second, b) in _duels(attacks):
             yield from _attack_tests((first, a), (second, b))
-    for certified in certified_groups(runs).values():
+    for protocol, certified in certified_groups(runs).items():
         for (first, c), (second, d) in _duels(certified):
-            yield from _certified_tests((first, c), (second, d))
+            yield from _certified_tests((first, c), (second, d), group_name(protocol, certified))
 
 
-def _duels(items: list[tuple[RunRecord, E]]) -> Iterator[tuple[tuple[RunRecord, E], tuple[RunRecord, E]]]:
+def _duels(group: list[tuple[RunRecord, E]]) -> Iterator[tuple[tuple[RunRecord, E], tuple[RunRecord, E]]]:
+    """Runs two by two, each with the one result that tables show of it."""
+    items = list(one_each(group).values())
     everyone = len(items) <= ALL_PAIRS_UP_TO
     duels = combinations(items, 2) if everyone else ((items[0], other) for other in items[1:])
     for (first, a), (second, b) in duels:
-        if first is not second and (first.data == second.data or None in (first.data, second.data)):
+        if first.data == second.data or None in (first.data, second.data):
             yield (first, a), (second, b)
 
 
@@ -132,8 +183,7 @@ def _attack_tests(
 ) -> Iterator[Comparison]:
     (run_a, a), (run_b, b) = first, second
     shared = _shared(a.index, b.index, a.label, b.label)
-    clean = "clean accuracy of the smoothed classifier" if a.smoothed else "clean accuracy"
-    measures = (clean, f"accuracy under {a.title}")
+    measures = (CLEAN_SMOOTHED if a.smoothed else CLEAN, f"accuracy under {a.title}")
     for measure, ours, theirs in zip(measures, a.flags(), b.flags()):
         if shared is not None:
             result = compare_paired(ours[shared[0]], theirs[shared[1]])
@@ -141,7 +191,7 @@ def _attack_tests(
 
 
 def _certified_tests(
-    first: tuple[RunRecord, CertifiedSet], second: tuple[RunRecord, CertifiedSet]
+    first: tuple[RunRecord, CertifiedSet], second: tuple[RunRecord, CertifiedSet], protocol: str
 ) -> Iterator[Comparison]:
     (run_a, a), (run_b, b) = first, second
     shared = _shared(a.index, b.index, a.label, b.label)
@@ -149,7 +199,7 @@ def _certified_tests(
         if shared is not None and radius in b.table:
             result = compare_paired(a.certified(radius)[shared[0]], b.certified(radius)[shared[1]])
             measure = f"certified at radius {radius:g}"
-            yield Comparison(measure, protocol_name(a), run_a.name, run_b.name, result)
+            yield Comparison(measure, protocol, run_a.name, run_b.name, result)
 
 
 def _crossing(first: tuple[RunRecord, CertifiedSet], second: tuple[RunRecord, CertifiedSet]) -> str | None:
@@ -174,8 +224,7 @@ Side = tuple[CertifiedSet, NDArray[np.int64]]
 def _standings(first: Side, second: Side) -> list[Standing]:
     """Two certifications at every radius that both tell, from the smallest."""
     (a, in_a), (b, in_b) = first, second
-    sigmas = [item.result.settings.sigma for item in (a, b) if item.result.settings is not None]
-    sigma = sigmas[0] if len(sigmas) == 2 and sigmas[0] == sigmas[1] else None
+    sigma = _sigma(a) if _sigma(a) == _sigma(b) else None
     radii = sorted(set(a.table) & set(b.table))
     return [
         standing(

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from wassermix.core.intervals import holm
 from wassermix.drift.folder import Frames, Kept, Watched, read_folder
 from wassermix.drift.interval import Interval
 from wassermix.drift.moved import Column
+from wassermix.drift.result import DriftResult
 from wassermix.drift.way import Way
 from wassermix.report.figures import Curve, drawn_curves
 from wassermix.report.markup import Safe, details, element, escape, join, table
@@ -40,7 +42,8 @@ def drift_parts(runs: Sequence[RunRecord]) -> list[Safe]:
 
 
 def _table(checks: Sequence[tuple[str, Kept]]) -> Safe:
-    head = ["run", "new data", "samples", "reference", "estimated", "with labels", "truth", "drift"]
+    head = ["run", "new data", "samples", "reference", "estimated", "with labels", "truth"]
+    head.append("drift (Holm's p)")
     return table("Accuracy on new data", head, [_row(name, kept) for name, kept in checks], words=(0, 1))
 
 
@@ -54,8 +57,13 @@ def _row(run: str, kept: Kept) -> list[object]:
         _interval(result.estimate),
         "–" if result.powered is None else _interval(result.powered.interval),
         "–" if result.truth is None else f"{result.truth:.1%}",
-        p_value(min(test.p_value for test in result.tests)),
+        _drifted(result),
     ]
+
+
+def _drifted(result: DriftResult) -> str:
+    smallest = p_value(min(holm([test.p_value for test in result.tests])))
+    return f"{'yes' if result.drifted else 'not shown'} (p {smallest})"
 
 
 def _interval(interval: Interval) -> str:
@@ -67,6 +75,8 @@ def _details(checks: Sequence[tuple[str, Kept]]) -> Iterator[Safe]:
         yield element("h3", f"{run}: {kept.name}")
         for doubt in kept.result.doubts:
             yield element("p", f"Doubt: {doubt}.", attributes={"class": "remark"})
+        for note in kept.result.notes:
+            yield element("p", f"Note: {note}.", attributes={"class": "remark"})
         yield element("div", *_figures(kept), attributes={"class": "grid"})
         if kept.result.moved.columns:
             yield _moved(kept.result.moved.columns)

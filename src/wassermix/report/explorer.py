@@ -31,7 +31,7 @@ def explorer(audits: Mapping[str, Audited], series: Mapping[str, int], runs: Seq
 
 def _path(audit: Audited) -> str:
     """The parameters that shape the geodesics, as opposed to those that judge a model along them."""
-    keys = ("embed", "entropy", "transport", "per_class", "seed", "class_names")
+    keys = ("split", "embedding", "embed", "entropy", "transport", "per_class", "seed", "class_names")
     return repr([audit.parameters.get(key) for key in keys])
 
 

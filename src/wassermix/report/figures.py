@@ -185,8 +185,9 @@ def triangle_map(triangle: Triangle, scale: tuple[float, float] | None = None) -
     for name, (x, y) in zip(triangle.classes, corners):
         above = y > 0
         axes.text(
-            x, y + (0.04 if above else -0.04), name, ha="center", va="bottom" if above else "top", color=INK
-        )
+            x, y + (0.04 if above else -0.04), _plain(name), ha="center", va="bottom" if above else "top",
+            color=INK,
+        )  # fmt: skip
     axes.set_aspect("equal")
     axes.set_axis_off()
     _colour_bar(figure, axes, mesh)

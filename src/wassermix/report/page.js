@@ -53,11 +53,15 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
+  const name = (node, label, about) => {
+    node.textContent = label;
+    node.setAttribute("aria-label", `${label}: ${about}`);
+  };
   const button = (label, about, act) => {
     const node = document.createElement("button");
     node.type = "button";
-    node.textContent = label;
-    node.setAttribute("aria-label", `${label}: ${about}`);
+    node.setAttribute("aria-live", "polite");  // what became of a click is said aloud
+    name(node, label, about);
     node.addEventListener("click", () => act(node));
     return node;
   };
@@ -67,7 +71,7 @@
     tools.className = "tools";
     tools.append(
       button("Copy as Markdown", about, (node) => copy(markdown(table)).then(
-        () => { node.textContent = "Copied"; }, () => { node.textContent = "Copying is not allowed here"; })),
+        () => name(node, "Copied", about), () => name(node, "Copying is not allowed here", about))),
       button("CSV", about, () => save(csv(table), about)),
     );
     table.parentElement.after(tools);

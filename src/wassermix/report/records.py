@@ -287,9 +287,13 @@ class RunRecord:
 
     @property
     def clean(self) -> Share | None:
-        """Accuracy without attack: of the plain classifier where an attack saw that, else of the smoothed."""
-        plain = sorted(self.attacked, key=lambda attack: attack.smoothed)
-        return plain[0].clean if plain else None
+        """Accuracy without attack of the plain classifier, where an attack saw that."""
+        return next((attack.clean for attack in self.attacked if not attack.smoothed), None)
+
+    @property
+    def clean_smoothed(self) -> Share | None:
+        """Accuracy without attack of the smoothed classifier, where an attack saw that."""
+        return next((attack.clean for attack in self.attacked if attack.smoothed), None)
 
     @property
     def updates(self) -> int | None:

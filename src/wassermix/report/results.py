@@ -13,7 +13,8 @@ from wassermix.report.compare import (
     cautions,
     certified_groups,
     crossings,
-    protocol_name,
+    group_name,
+    one_each,
 )
 from wassermix.report.figures import Curve, certified_curves, curve_of_rows
 from wassermix.report.markup import Safe, element, escape, join, table
@@ -85,17 +86,18 @@ def overview_section(runs: Sequence[RunRecord]) -> Safe:
 
 def _attack_columns(runs: Sequence[RunRecord]) -> Iterator[tuple[str, dict[str, Share]]]:
     for group in attack_groups(runs).values():
-        yield f"under {group[0][1].title}", {run.name: item.robust for run, item in group}
+        yield f"under {group[0][1].title}", {name: item.robust for name, (_, item) in one_each(group).items()}
 
 
 def _certified_columns(runs: Sequence[RunRecord]) -> Iterator[tuple[str, dict[str, Share]]]:
     """Each protocol at the middle one of its radii."""
-    for group in certified_groups(runs).values():
+    for protocol, group in certified_groups(runs).items():
         radii = sorted({radius for _, item in group for radius in item.table})
         if radii:
             radius = radii[len(radii) // 2]
-            found = {run.name: item.table[radius] for run, item in reversed(group) if radius in item.table}
-            yield f"certified at r = {radius:g} ({protocol_name(group[0][1])})", found
+            kept = [(run, item) for run, item in group if radius in item.table]
+            found = {name: item.table[radius] for name, (_, item) in one_each(kept).items()}
+            yield f"certified at r = {radius:g} ({group_name(protocol, group)})", found
 
 
 def attacked_section(runs: Sequence[RunRecord]) -> Safe:
@@ -105,17 +107,18 @@ def attacked_section(runs: Sequence[RunRecord]) -> Safe:
 
 def opening(runs: Sequence[RunRecord], lead: str, below: Safe) -> Safe:
     """The sentence that a page begins with, what stands below it, and beside both what is proved."""
-    groups = list(certified_groups(runs).values())
+    groups = [(group_name(protocol, group), group) for protocol, group in certified_groups(runs).items()]
     said = element("div", element("p", lead, attributes={"class": "opening"}), below)
     if not groups:
         return said
-    picture = _picture(runs, groups[0], "What is proved, at a glance")
+    picture = _picture(runs, *groups[0], "What is proved, at a glance")
     return element("div", said, picture, attributes={"class": "pair"})
 
 
 def certified_section(runs: Sequence[RunRecord]) -> Safe:
     """A table and a picture for each protocol; numbers of two protocols are never in one table."""
-    return join(_certified_block(runs, group) for group in certified_groups(runs).values())
+    groups = certified_groups(runs).items()
+    return join(_certified_block(runs, group_name(protocol, group), group) for protocol, group in groups)
 
 
 def compared_section(tests: Sequence[Comparison]) -> Safe:
@@ -206,10 +209,9 @@ def _checks(attack: Attacked) -> Safe:
     return element("div", words, element("ul", *items), attributes={"class": "checks"})
 
 
-def _certified_block(runs: Sequence[RunRecord], group: Group) -> Safe:
-    protocol = protocol_name(group[0][1])
+def _certified_block(runs: Sequence[RunRecord], protocol: str, group: Group) -> Safe:
     title = element("h3", f"Certified accuracy: {protocol}")
-    picture = _picture(runs, group, "Certified accuracy over the ℓ2 radius")
+    picture = _picture(runs, protocol, group, "Certified accuracy over the ℓ2 radius")
     remarks = [element("li", f"{sentence}.") for sentence in crossings(group)]
     statements = element(
         "ul", *remarks, *(_set_statement(run, item) for run, item in group), attributes={"class": "remarks"}
@@ -224,10 +226,10 @@ def _certified_block(runs: Sequence[RunRecord], group: Group) -> Safe:
     )
 
 
-def _picture(runs: Sequence[RunRecord], group: Group, title: str) -> Safe:
+def _picture(runs: Sequence[RunRecord], protocol: str, group: Group, title: str) -> Safe:
     curves = [_curve(_legend_name(group, run, item), item, _number(runs, run)) for run, item in group]
     words = f"{title}; bands are 95% intervals."
-    described = f"{words} Protocol: {protocol_name(group[0][1])}."
+    described = f"{words} Protocol: {protocol}."
     return element("figure", inline_svg(certified_curves(curves), described), element("figcaption", words))
 
 

@@ -12,12 +12,15 @@ from rich.text import Text
 
 from wassermix.core.intervals import Share
 from wassermix.report.compare import (
+    CLEAN,
+    CLEAN_SMOOTHED,
     Comparison,
     attack_groups,
     certified_groups,
     comparisons,
     crossings,
-    protocol_name,
+    group_name,
+    one_each,
 )
 from wassermix.report.reading import load_runs
 from wassermix.report.records import CertifiedSet, RunRecord
@@ -110,18 +113,20 @@ def _setting_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
 
 
 def _attack_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
-    if any(run.attacked for run in runs):
-        yield _share_row("clean accuracy", [run.clean for run in runs], measure="clean accuracy")
+    clean, smoothed = [run.clean for run in runs], [run.clean_smoothed for run in runs]
+    for title, shares in ((CLEAN, clean), (CLEAN_SMOOTHED, smoothed)):
+        if any(share is not None for share in shares):
+            yield _share_row(title, shares, measure=title)
     for group in attack_groups(runs).values():
-        found = {run.name: attack.robust for run, attack in group}
-        name = f"accuracy under {group[0][1].title}"
-        yield _share_row(name, [found.get(run.name) for run in runs], measure=name)
+        found = {name: attack.robust for name, (_, attack) in one_each(group).items()}
+        title = f"accuracy under {group[0][1].title}"
+        yield _share_row(title, [found.get(run.name) for run in runs], measure=title)
 
 
 def _certified_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
-    for group in certified_groups(runs).values():
-        tables = {run.name: item for run, item in reversed(group)}
-        protocol = protocol_name(group[0][1])
+    for key, group in certified_groups(runs).items():
+        tables = {name: item for name, (_, item) in one_each(group).items()}
+        protocol = group_name(key, group)
         yield Row([f"certified ({protocol})", *("" for _ in runs)])
         for radius in sorted({radius for item in tables.values() for radius in item.radii}):
             shares = [tables[run.name].table.get(radius) if run.name in tables else None for run in runs]

@@ -35,9 +35,14 @@ def audit_groups(runs: Sequence[RunRecord]) -> list[dict[str, Audited]]:
     groups: dict[object, dict[str, Audited]] = {}
     for run in runs:
         for audit in (one for one in run.audited if one.pairs):
-            key = (run.data, audit.result.identity, tuple(pair.numbers for pair in audit.pairs))
+            key = (run.data, *_samples(audit), audit.result.identity, *(pair.numbers for pair in audit.pairs))
             groups.setdefault(str(key), {}).setdefault(run.name, audit)
     return list(groups.values())
+
+
+def _samples(audit: Audited) -> tuple[object, ...]:
+    """What the paths run between, beside the audit's own settings; files of earlier versions may not tell."""
+    return tuple(audit.result.about.get(key) for key in ("split", "embedding"))
 
 
 def smoothness(runs: Sequence[RunRecord]) -> Iterator[str]:
@@ -77,9 +82,14 @@ def other_weights(run: RunRecord) -> str | None:
 def _clean(run: RunRecord) -> Iterator[str]:
     if run.clean is not None:
         yield f"Undisturbed, it is right on {_told(run.clean)} of {run.clean.images:,} samples."
-    elif run.certified and 0.0 in run.certified[0].table:
-        share = run.certified[0].table[0.0]
+    elif (share := _under_noise(run)) is not None:
         yield f"Under noise alone, the smoothed classifier is right on {_told(share)} of {share.images:,}."
+
+
+def _under_noise(run: RunRecord) -> Share | None:
+    """Accuracy of the smoothed classifier: as an attack on it saw it, else as a certification did."""
+    proved = run.certified[0].table.get(0.0) if run.certified else None
+    return proved if run.clean_smoothed is None else run.clean_smoothed
 
 
 def _proved(run: RunRecord) -> Iterator[str]:
