@@ -34,7 +34,7 @@ def gap(mean: float) -> dict[str, float]:
 
 def shown(rows: dict[str, Any], compared: dict[str, Any] | None = None) -> Table:
     """What is printed of a table whose control is row a."""
-    common = {"seeds": [0], "updates": 1, "minutes": 1.0}
+    common = {"seeds": [0], "updates": 1, "minutes": 1.0, "reach": 9.0}
     results = {name: {**common, **row} for name, row in rows.items()}
     plan = {"images": 100}
     return _shown(

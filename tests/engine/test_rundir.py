@@ -78,7 +78,7 @@ def test_a_strangers_config_is_never_overwritten(tmp_path: Path, content: str) -
 
 def test_a_mistake_in_the_config_clears_nothing(trained: Path) -> None:
     before = (trained / "model.safetensors").read_bytes()
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError, match="is no trained run"):
         train(config(method="catrs", method__teacher="no-such-run"), trained, overwrite=True)
     with pytest.raises(InputError, match="images"):
         train(config(method="augmix"), trained, overwrite=True)
@@ -151,8 +151,10 @@ def test_a_full_disk_is_told_in_a_sentence(trained: Path) -> None:
 
 def test_only_the_key_that_counts_says_how_long_training_lasts() -> None:
     assert (config(updates=7).epochs, config(updates=7).updates) == (None, 7)
-    spent = config(budget="passes:50", updates=7)
+    spent = config(budget="passes:50")
     assert (spent.epochs, spent.updates, spent.budget) == (None, None, "passes:50")
+    with pytest.raises(InputError, match="give one"):
+        config(budget="passes:50", updates=7)
     with pytest.raises(InputError, match="set one"):
         config(epochs=None)
 

@@ -121,7 +121,7 @@ def test_the_page_says_where_rows_cross_and_names_its_differences(grid: bool) ->
 
 def test_p_a_is_counted_anew_from_the_draws_whatever_an_early_file_says(tmp_path: Path) -> None:
     rows = [Certificate(i, 0, -1, 0.0, 1000, 520, "fixed") for i in range(10)]
-    found = Certificates.of(rows, CertifySettings(sigma=1.0, n=1000))
+    found = Certificates.of(rows, CertifySettings(sigma=1.0, n=1000, sampler="gaussian"))
     for suffix, write in found.writers().items():
         write(tmp_path / f"log{suffix}")
     early = {**json.loads((tmp_path / "log.json").read_text()), "p_a": [{"p": 0.5, "share": 1.0}]}

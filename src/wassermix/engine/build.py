@@ -149,16 +149,23 @@ def device_of(config: Config) -> torch.device:
     name = config.device
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise InputError("device is cuda, but torch sees no GPU here; use device=cpu or device=auto")
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device).tolist()  # a device that holds no numbers, or is not there, says so
+    except RuntimeError as error:
+        raise InputError(f"device '{name}' is unknown; expected auto, cpu or cuda") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise InputError("device is cuda, but torch sees no GPU here; use device=cpu or device=auto")
+    _require_usable(device)
+    return device
+
+
+def _require_usable(device: torch.device) -> None:
+    """Refuse a device that is not there, or that holds no numbers."""
+    try:
+        torch.zeros(1, device=device).tolist()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
-        hint = "expected auto, cpu or cuda"
-        raise InputError(f"device '{name}' cannot be used here ({reason}); {hint}") from error
-    return device
+        raise InputError(f"device '{device}' cannot be used here ({reason}); use device=cpu") from error
 
 
 def _embedding(config: Config, data: Dataset, file: Path | None, fitting: Progress | None) -> Embedding:
