@@ -6,11 +6,11 @@ import json
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
 
 from cli.words import run
+from evidence.clouds import save_clouds
 from wassermix.evidence.manifest import hashes_of
 
 
@@ -18,10 +18,7 @@ from wassermix.evidence.manifest import hashes_of
 def handed_over(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Bundles with and without samples; the run is gone, and its data lie where nobody looks for them."""
     work = tmp_path_factory.mktemp("work")
-    rng = np.random.default_rng(0)
-    y = np.arange(240) % 3
-    x = (np.array([5.0, 1.0, 0.2]) * (3 * np.eye(3)[y] + rng.normal(size=(240, 3)))).astype(np.float32)
-    np.savez(work / "d.npz", x_train=x[:120], y_train=y[:120], x_test=x[120:], y_test=y[120:])
+    save_clouds(work / "d.npz")
     with pytest.MonkeyPatch.context() as patch:
         words = (f"data={work / 'd.npz'}", "model=mlp", "updates=20", "data.holdout=0.2")
         assert run(patch, "train", "vectors", *words, "--out", work / "run") == 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 
 from cli.words import run
+from evidence.clouds import save_clouds
 
 CERTIFY = ("--n", 200, "--images", 6)
 
@@ -19,10 +19,7 @@ CERTIFY = ("--n", 200, "--images", 6)
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with averaged weights and results of all kinds: its own, of others, and a broken-off one."""
     folder = tmp_path_factory.mktemp("work")
-    rng = np.random.default_rng(0)
-    y = np.arange(240) % 3
-    x = (np.array([5.0, 1.0, 0.2]) * (3 * np.eye(3)[y] + rng.normal(size=(240, 3)))).astype(np.float32)
-    np.savez(folder / "d.npz", x_train=x[:120], y_train=y[:120], x_test=x[120:], y_test=y[120:])
+    save_clouds(folder / "d.npz")
     (folder / "mine.py").write_text("from torch import nn\n\n\ndef net():\n    return nn.Linear(3, 3)\n")
     save_file({"weight": torch.eye(3), "bias": torch.zeros(3)}, folder / "net.safetensors")
     train = (

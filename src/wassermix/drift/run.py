@@ -77,16 +77,9 @@ def check_to_files(
     prepared, marks = prepared_reference(model, reference, settings, output.folder)
     if labelled is not None:
         labelled.check(len(new), prepared.reference.num_classes)
-    about = {
-        **marks,
-        "data": new.name,
-        "new": samples_fingerprint(new.samples, rows),
-        "labels": 0 if labelled is None else len(labelled.index),
-        "labelled": None if labelled is None else labelled.fingerprint,
-        "ask": asked,
-    }
-    parameters = {**as_record(settings), **about, "score": score, "version": wassermix.__version__}
-    name = output.named(_plain(new.name))
+    about = {**marks, **_said_of(new, rows, labelled), "ask": asked, "score": score}
+    about["version"] = wassermix.__version__
+    name, parameters = output.named(_plain(new.name)), {**as_record(settings), **about}
     job = Job(output.folder, name, parameters, files=(".json", ".npz", ".ask.csv"))
     if output.overwrite:
         _keep_answers(job.path(".ask.csv"))
@@ -95,7 +88,7 @@ def check_to_files(
             return read_result(job.path(".json"))
         checked = check(
             prepared, new.samples, labelled=labelled, truth=new.labels if score else None,
-            columns=new.columns, about={**about, "score": score, "version": wassermix.__version__},
+            columns=new.columns, about=about,
         )  # fmt: skip
         if asked:
             write_text(job.path(".ask.csv"), _questions(checked, asked, settings.seed))
@@ -103,6 +96,16 @@ def check_to_files(
             _write_frames(job.path(".npz"), prepared, checked)
         job.finish({".json": _json(checked.result.record())})
     return checked.result
+
+
+def _said_of(new: NewSamples, rows: Sequence[int], labelled: FewLabels | None) -> dict[str, Any]:
+    """What a result says of the new data and of the labels that were given for some of them."""
+    return {
+        "data": new.name,
+        "new": samples_fingerprint(new.samples, rows),
+        "labels": 0 if labelled is None else len(labelled.index),
+        "labelled": None if labelled is None else labelled.fingerprint,
+    }
 
 
 def _require_known(settings: DriftSettings) -> None:

@@ -163,7 +163,7 @@ def _require_usable(device: torch.device) -> None:
     """Refuse a device that is not there, or that holds no numbers."""
     try:
         torch.zeros(1, device=device).tolist()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+    except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"device '{device}' cannot be used here ({reason}); use device=cpu") from error
 
