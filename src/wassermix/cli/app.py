@@ -268,6 +268,7 @@ def reproduce(
     table: TableName = None,
     scale: Annotated[str, typer.Option(help="reduced (for two cores) or paper")] = "reduced",
     rows: Annotated[str | None, typer.Option(help="only these rows, with commas")] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="only this seed of each; may be repeated")] = None,
     out: Annotated[Path, typer.Option(help="where the runs go")] = Path("runs"),
     results: Annotated[Path, typer.Option(help="where the finished table goes")] = Path("results"),
 ) -> Answer:
@@ -277,7 +278,7 @@ def reproduce(
     if table is None:
         return Answer(list_tables())
     chosen = [row.strip() for row in rows.split(",")] if rows else None
-    return Answer(run_reproduce(table, rows=chosen, out=out, results=results, scale=scale))
+    return Answer(run_reproduce(table, rows=chosen, seeds=seed or None, out=out, results=results, scale=scale))
 
 
 @app.command()

@@ -65,7 +65,13 @@ GROUPS = {
 
 
 def run_reproduce(
-    name: str, *, rows: list[str] | None, out: Path, results: Path, scale: str = "reduced"
+    name: str,
+    *,
+    rows: list[str] | None,
+    out: Path,
+    results: Path,
+    seeds: list[int] | None = None,
+    scale: str = "reduced",
 ) -> dict[str, Any]:
     """Fill the table, write ``results/NAME.json``, and print what it says so far; what the file holds.
 
@@ -78,7 +84,11 @@ def run_reproduce(
     if scale not in ("reduced", "paper"):
         raise InputError(f"--scale is '{scale}'; expected reduced (for two cores) or paper")
     if name in STUDIES:
-        return _run_study(name, rows=rows, out=out, results=results, scale=scale)
+        if rows is not None or seeds is not None or scale != "reduced":
+            raise InputError(
+                f"'{name}' is a study, with neither rows, seeds nor scales; leave --rows, --seed and --scale out"
+            )
+        return _run_study(name, out=out, results=results)
     table, stem = load_table(name), Path(name).stem
     if name != stem and stem in {*table_names(), *STUDIES}:
         raise InputError(
@@ -88,7 +98,7 @@ def run_reproduce(
     if scale == "paper":
         table, stem = at_paper_scale(table), f"{stem}-paper"
     with training(stem) as progress:
-        run_table(table, out / stem, rows=rows, tell=lambda what, share: progress(share, what))
+        run_table(table, out / stem, rows=rows, seeds=seeds, tell=lambda what, share: progress(share, what))
     file = results / f"{stem}.json"
     words = name if scale == "reduced" else f"{name} --scale paper"
     with locked(results / f".{stem}.lock", f"'{file}'", wait=WAIT):  # others may have filled other rows
@@ -125,10 +135,8 @@ def _merged(file: Path, table: Table, out: Path, words: str) -> dict[str, Any]:
     return record
 
 
-def _run_study(name: str, *, rows: list[str] | None, out: Path, results: Path, scale: str) -> dict[str, Any]:
+def _run_study(name: str, *, out: Path, results: Path) -> dict[str, Any]:
     """Run the study, write ``results/NAME.json``, draw its picture if it has one, and print its sentences."""
-    if rows is not None or scale != "reduced":
-        raise InputError(f"'{name}' is a study, with neither rows nor scales; leave --rows and --scale out")
     lock = locked(out / name / "reproduce.lock", f"the study '{name}' in '{out}'")
     with lock, training(name) as progress:
         record = run_study(name, out / name, tell=lambda what, share: progress(share, what))

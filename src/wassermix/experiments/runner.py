@@ -45,9 +45,14 @@ def run_folder(out: Path, row: str, seed: int) -> Path:
 
 
 def run_table(
-    table: Table, out: Path, *, rows: Sequence[str] | None = None, tell: Tell | None = None
+    table: Table,
+    out: Path,
+    *,
+    rows: Sequence[str] | None = None,
+    seeds: Sequence[int] | None = None,
+    tell: Tell | None = None,
 ) -> None:
-    """Train and judge every row (or those named) at every seed; killed, the same call goes on.
+    """Train and judge every row at every seed (or those named); killed, the same call goes on.
 
     All rows are checked before the first one trains; ensembles come last, after their members. A network
     that another row or table beside ``out`` has trained by the same settings is copied. A row is filled by
@@ -59,7 +64,9 @@ def run_table(
         raise InputError(f"row '{unknown[0]}' is not in the table; its rows are {', '.join(table.rows)}")
     chosen.sort(key=lambda row: table.members_of(row) is not None)
     check_table(table, chosen)
-    jobs = [(row, seed) for row in chosen for seed in table.seeds_of(row)]
+    jobs = [(row, seed) for row in chosen for seed in table.seeds_of(row) if seeds is None or seed in seeds]
+    if not jobs:
+        raise InputError(f"no row that was named has one of the seeds {', '.join(map(str, seeds or ()))}")
     whole = Whole([part for row, seed in jobs for part in _parts(table, table.config(row, seed))])
     with ExitStack() as held:
         for row in dict.fromkeys(chosen):
