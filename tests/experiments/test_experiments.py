@@ -304,6 +304,14 @@ def test_an_unfinished_row_is_left_out(filled: Path, tmp_path: Path) -> None:
     assert "No row is finished" in table_page(record)
 
 
+def test_only_the_seeds_that_are_asked_for_are_trained(tmp_path: Path) -> None:
+    table = own_table(tmp_path, SMALL)
+    run_table(table, tmp_path / "runs", rows=["plain"], seeds=[1])
+    assert [run.name for run in (tmp_path / "runs" / "plain").glob("seed*")] == ["seed1"]
+    with pytest.raises(InputError, match="has one of the seeds 7"):
+        run_table(table, tmp_path / "runs", seeds=[7])
+
+
 def test_an_unknown_table_or_row_is_refused(filled: Path) -> None:
     with pytest.raises(InputError, match="table 'nothing' is unknown"):
         load_table("nothing")

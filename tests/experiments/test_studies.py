@@ -84,12 +84,12 @@ def test_the_list_of_tables_names_the_studies_too(
     assert all(f"{name} (study): {study.title}" in shown for name, study in STUDIES.items())
 
 
-def test_rows_and_scales_are_refused_for_a_study(
+def test_rows_seeds_and_scales_are_refused_for_a_study(
     tiny: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for words in (("--rows", "one"), ("--scale", "paper")):
+    for words in (("--rows", "one"), ("--seed", "1"), ("--scale", "paper")):
         assert run(monkeypatch, "reproduce", tiny, *words) == 2
-        assert "neither rows nor scales" in " ".join(capsys.readouterr().err.split())
+        assert "without rows, seeds or scales" in " ".join(capsys.readouterr().err.split())
 
 
 def test_an_unknown_study_is_refused(tmp_path: Path) -> None:

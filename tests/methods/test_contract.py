@@ -175,6 +175,16 @@ def test_a_method_says_what_it_is(name: str) -> None:
     assert METHODS.find(name).__doc__
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_in_bfloat16_the_loss_stays_near_that_of_float32(name: str) -> None:
+    losses = []
+    for precision in ("float32", "bfloat16"):
+        objective = Objective(image_net(), make(name), num_classes=CLASSES, precision=precision)
+        losses.append(total(objective(batch_of(5))))
+    assert losses[1].dtype == torch.float32
+    torch.testing.assert_close(losses[1], losses[0], atol=0.05, rtol=0.05)
+
+
 @pytest.fixture
 def process_group() -> object:
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")

@@ -278,7 +278,7 @@ def reproduce(
     if table is None:
         return Answer(list_tables())
     chosen = [row.strip() for row in rows.split(",")] if rows else None
-    return Answer(run_reproduce(table, rows=chosen, seeds=seed or None, out=out, results=results, scale=scale))
+    return Answer(run_reproduce(table, rows=chosen, seeds=seed, out=out, results=results, scale=scale))
 
 
 @app.command()

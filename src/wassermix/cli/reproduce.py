@@ -84,9 +84,9 @@ def run_reproduce(
     if scale not in ("reduced", "paper"):
         raise InputError(f"--scale is '{scale}'; expected reduced (for two cores) or paper")
     if name in STUDIES:
-        if rows is not None or seeds is not None or scale != "reduced":
+        if rows is not None or seeds or scale != "reduced":
             raise InputError(
-                f"'{name}' is a study, with neither rows, seeds nor scales; leave --rows, --seed and --scale out"
+                f"'{name}' is a study, without rows, seeds or scales; leave --rows, --seed and --scale out"
             )
         return _run_study(name, out=out, results=results)
     table, stem = load_table(name), Path(name).stem
@@ -98,7 +98,9 @@ def run_reproduce(
     if scale == "paper":
         table, stem = at_paper_scale(table), f"{stem}-paper"
     with training(stem) as progress:
-        run_table(table, out / stem, rows=rows, seeds=seeds, tell=lambda what, share: progress(share, what))
+        run_table(
+            table, out / stem, rows=rows, seeds=seeds or None, tell=lambda what, share: progress(share, what)
+        )
     file = results / f"{stem}.json"
     words = name if scale == "reduced" else f"{name} --scale paper"
     with locked(results / f".{stem}.lock", f"'{file}'", wait=WAIT):  # others may have filled other rows

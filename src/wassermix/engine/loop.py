@@ -130,7 +130,7 @@ class _Training:
         self.teacher = self._judged if by_average else teacher
         self.votes: Tensor | None = None
         self.state = self._restored()
-        self.objective = objective_of(parts)
+        self.objective = objective_of(parts, config.precision)
         self.step = distributed.wrapped(self.objective)
         self.augmented: StoredSet | None = None
         self.budget = self._budget()

@@ -16,6 +16,7 @@ from wassermix.data import Split
 from wassermix.data.protocol import is_streamed
 from wassermix.embed import Embedding
 from wassermix.engine.build import Parts
+from wassermix.engine.precision import Precision, computing_in
 from wassermix.geodesic.protocol import Regularizer
 from wassermix.methods import Batch, Method
 from wassermix.methods.protocol import perturbation
@@ -42,21 +43,29 @@ class Objective(nn.Module):
 
     Distributed training wraps this module rather than the network, so that a step is exactly one forward of
     the wrapped module whatever the method does inside: copies, attacks, a derivative along a path. Its only
-    submodule is the network: a fitted embedding is not trained.
+    submodule is the network: a fitted embedding is not trained. ``precision`` is that of the method's own
+    forwards; augmenters and the regulariser compute in float32.
     """
 
     def __init__(
-        self, model: nn.Module, method: Method, *, num_classes: int, extras: Extras | None = None
+        self,
+        model: nn.Module,
+        method: Method,
+        *,
+        num_classes: int,
+        extras: Extras | None = None,
+        precision: Precision = "float32",
     ) -> None:
         super().__init__()
         self.model, self.method, self.num_classes = model, method, num_classes
+        self.precision = precision
         home = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
         self.extras = _moved(extras or Extras(), home)
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """The named, weighted terms of the loss for one batch."""
         mixed = self._augmented(batch)
-        with self._hidden_mixing(mixed) as target:
+        with computing_in(self.precision, self.model), self._hidden_mixing(mixed) as target:
             seen = mixed if target is None else replace(mixed, y=target)
             terms = dict(self.method.loss(self.model, seen))
         if self.extras.regularizer is not None:
@@ -98,7 +107,7 @@ class Objective(nn.Module):
         return augment.mix_inside(self.model, batch.x, batch.y, generator=batch.generator)
 
 
-def objective_of(parts: Parts) -> Objective:
+def objective_of(parts: Parts, precision: Precision = "float32") -> Objective:
     """The objective of a training's parts; a regulariser borrows samples where reading them costs little."""
     extras = Extras(
         augment=online(parts),
@@ -106,7 +115,9 @@ def objective_of(parts: Parts) -> Objective:
         embed=parts.embed,
         source=None if is_streamed(parts.data.train) else parts.data.train,
     )
-    return Objective(parts.model, parts.method, num_classes=parts.data.num_classes, extras=extras)
+    return Objective(
+        parts.model, parts.method, num_classes=parts.data.num_classes, extras=extras, precision=precision
+    )
 
 
 def online(parts: Parts) -> Augmentation | None:

@@ -23,6 +23,7 @@ from wassermix.core.registry import Registry
 from wassermix.core.settings import nearest, parse_number
 from wassermix.data.registry import DATA
 from wassermix.embed.registry import EMBEDDINGS
+from wassermix.engine.precision import Precision
 from wassermix.geodesic.registry import REGULARIZERS
 from wassermix.methods.registry import METHODS
 from wassermix.models.registry import MODELS
@@ -55,6 +56,8 @@ LENGTHS = ("budget", "updates", "epochs")
 """Keys that say how long a training lasts; of several in one recipe the first counts."""
 UNHASHED = {"device", "tensorboard", "workers"}
 """Keys that do not change what is trained."""
+LATER = {"precision": "float32"}
+"""Keys that are newer than some runs, with the value that those were trained by."""
 
 SHORTHANDS = (*FAMILIES, "schedule")
 """Sections for which ``key=value`` means ``key.name=value``."""
@@ -107,7 +110,8 @@ class Config(Options):
 
     Training lasts for ``budget`` (``passes:N``), else so many ``updates``, else ``epochs``; of the three only
     the one that counts is set. ``average`` is the decay of the weights' moving average, such as 0.999, which
-    is then what is evaluated and certified; 0 for none.
+    is then what is evaluated and certified; 0 for none. ``precision=bfloat16`` lets the network compute in it
+    while it trains, for speed where the processor or graphics card has it; weights and losses stay float32.
     """
 
     data: Section
@@ -125,6 +129,7 @@ class Config(Options):
     schedule: Schedule = Schedule()
     transform: Transform = Transform()
     average: float = Field(default=0.0, ge=0, lt=1)
+    precision: Precision = "float32"
     seed: int = 0
     device: str = "auto"
     workers: int = Field(default=0, ge=0)
@@ -218,7 +223,7 @@ def config_hash(config: Config | Mapping[str, Any]) -> str:
     Of a config, or of what its file holds: :func:`dump_config` read back has the same hash.
     """
     record = config.model_dump(mode="json") if isinstance(config, Config) else config
-    kept = {key: value for key, value in record.items() if key not in UNHASHED}
+    kept = {key: value for key, value in record.items() if key not in UNHASHED and LATER.get(key) != value}
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:12]
 
 

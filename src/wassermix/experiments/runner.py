@@ -64,9 +64,9 @@ def run_table(
         raise InputError(f"row '{unknown[0]}' is not in the table; its rows are {', '.join(table.rows)}")
     chosen.sort(key=lambda row: table.members_of(row) is not None)
     check_table(table, chosen)
-    jobs = [(row, seed) for row in chosen for seed in table.seeds_of(row) if seeds is None or seed in seeds]
+    jobs = [(row, seed) for row in chosen for seed in table.seeds_of(row) if not seeds or seed in seeds]
     if not jobs:
-        raise InputError(f"no row that was named has one of the seeds {', '.join(map(str, seeds or ()))}")
+        raise InputError(f"no row that was asked for has one of the seeds {', '.join(map(str, seeds or ()))}")
     whole = Whole([part for row, seed in jobs for part in _parts(table, table.config(row, seed))])
     with ExitStack() as held:
         for row in dict.fromkeys(chosen):
