@@ -24,8 +24,8 @@ def page(training: dict[str, Any], update: dict[str, Any]) -> str:
     groups = update["milliseconds"]
     parts = [
         "# What an update costs",
-        f"torch {update['torch']}, {update['machine']}. Written by `python -m benchmarks training update` "
-        "from `results/training.json` and `results/update.json`.",
+        f"torch {update['torch']}, {update['processor']} ({update['machine']}). Written by "
+        "`python -m benchmarks training update` from `results/training.json` and `results/update.json`.",
         beside_bare(training),
         "## What was tried",
         f"Milliseconds of processor time on one thread, batches of {update['batch']}.",
@@ -39,11 +39,15 @@ def page(training: dict[str, Any], update: dict[str, Any]) -> str:
 
 def beside_bare(training: dict[str, Any]) -> str:
     """Our loop beside a bare one, on one thread and on two."""
-    ratios = {row["threads"]: row["training_ratio"] for row in training["rows"]}
+    rows = {row["threads"]: row for row in training["rows"]}
+    native = {True: "has", False: "does not have", None: "may have"}[training["bfloat16"]]
     return (
-        f"LeNet with Gaussian noise trains {ratios[1]:.2f} times as fast as a bare loop in PyTorch's default "
-        f"memory layout on one thread, and {ratios[2]:.2f} times on two, metrics and checkpoints included "
-        f"([images/s](results.md)). The aim was {AIM} on one thread."
+        f"LeNet with Gaussian noise trains {rows[1]['training_ratio']:.2f} times as fast as a bare loop in "
+        f"PyTorch's default memory layout on one thread, and {rows[2]['training_ratio']:.2f} times on two, "
+        f"metrics and checkpoints included ([images/s](results.md)). The aim was {AIM} on one thread. With "
+        f"`precision=bfloat16` it is {rows[1]['half_ratio']:.2f} and {rows[2]['half_ratio']:.2f} times on "
+        f"this processor, which {native} products in bfloat16 of its own (`wassermix doctor` tells of "
+        "yours; one without them is many times slower in it)."
     )
 
 

@@ -1,10 +1,10 @@
 """Where an update of LeNet and of ResNet-20 spends its time, and what other ways of running it would gain.
 
 Numbers are processor time of one thread (a busy machine hardly blurs it), the lower quartile of several
-repetitions. Tried beside our loop: PyTorch's default memory layout, ``torch.compile``, bfloat16; pixels kept
-as floats instead of bytes, the noise added in one go; the image's gradient by the first convolution as
-PyTorch makes it; and LeNet's second convolution, where most of an update goes, beside products of matrices of
-its size. Only what two threads gain is by the clock, and needs an idle machine.
+repetitions. Tried beside our loop: PyTorch's default memory layout, ``torch.compile``, bfloat16;
+pixels kept as floats instead of bytes, the noise added in one go; the image's gradient by the first
+convolution as PyTorch makes it; and LeNet's second convolution, where most of an update goes, beside products
+of matrices of its size. Only what two threads gain is by the clock, and needs an idle machine.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.training_page import write_page
+from wassermix.core.machine import has_bfloat16, processor_name
 from wassermix.core.memory import keep_freed_memory
 from wassermix.data import TensorSplit
 from wassermix.engine.average import WeightAverage
+from wassermix.engine.precision import Precision, computing_in
 from wassermix.methods.noise import noises
 from wassermix.models import build_model
 from wassermix.models.one_channel import image_gradient
@@ -51,6 +53,8 @@ def main() -> None:
     record: dict[str, Any] = {
         "torch": torch.__version__,
         "machine": platform.machine(),
+        "processor": processor_name(),
+        "bfloat16": has_bfloat16(),
         "batch": BATCH,
         "milliseconds": groups,
         "two_threads": {name: two_threads(name) for name in SHAPES},
@@ -87,7 +91,7 @@ def updates(name: str) -> Milliseconds:
         "channels last (ours)": milliseconds(update(fast, fast_x)),
         "default layout": milliseconds(update(network(name), x)),
         "torch.compile": milliseconds(update(torch.compile(network(name).to(memory_format=LAST)), fast_x)),
-        "bfloat16": milliseconds(update(fast, fast_x, half=True)),
+        "precision=bfloat16 (ours)": milliseconds(update(fast, fast_x, precision="bfloat16")),
     }
 
 
@@ -102,12 +106,12 @@ def two_threads(name: str) -> float:
     return spent[0] / spent[1]
 
 
-def update(model: nn.Module, x: Tensor, *, half: bool = False) -> Callable[[], None]:
+def update(model: nn.Module, x: Tensor, *, precision: Precision = "float32") -> Callable[[], None]:
     y = torch.arange(BATCH) % 10
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
 
     def work() -> None:
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
+        with computing_in(precision, model):
             loss = F.cross_entropy(model(x), y)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()

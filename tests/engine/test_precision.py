@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ from torch import Tensor, nn
 
 from wassermix.augment.manifold import ManifoldMixup
 from wassermix.augment.protocol import Augmentation
-from wassermix.engine import RunDir, train
+from wassermix.engine import RunDir, precision, train
 from wassermix.engine.objective import Extras, Objective
 from wassermix.engine.precision import computing_in
 from wassermix.engine.settings import Config, build_config, config_hash
 from wassermix.methods import Batch, Gaussian
 from wassermix.models import build_model
+
+pytestmark = pytest.mark.filterwarnings("ignore:precision=bfloat16")  # by the processor of this machine
 
 SMALL: dict[str, Any] = {
     "data": {"name": "gaussians", "dim": 4, "train_size": 400, "test_size": 200},
@@ -80,9 +83,9 @@ def test_features_are_mixed_in_the_precision_of_their_layer() -> None:
 
 def test_training_in_bfloat16_learns_what_float32_learns(tmp_path: Path) -> None:
     found = {}
-    for precision in ("float32", "bfloat16"):
-        train(_config(precision=precision), tmp_path / precision)
-        found[precision] = load_file(tmp_path / precision / "model.safetensors")
+    for name in ("float32", "bfloat16"):
+        train(_config(precision=name), tmp_path / name)
+        found[name] = load_file(tmp_path / name / "model.safetensors")
     exact, rounded = found["float32"], found["bfloat16"]
     assert all(one.dtype == torch.float32 for one in rounded.values())
     gaps = [float((rounded[name] - exact[name]).norm() / exact[name].norm()) for name in exact]
@@ -116,3 +119,15 @@ def test_runs_from_before_the_option_are_runs_in_float32() -> None:
 def test_the_run_says_its_precision(tmp_path: Path) -> None:
     train(_config(precision="bfloat16", epochs=1), tmp_path / "run")
     assert RunDir(tmp_path / "run").config().precision == "bfloat16"
+
+
+@pytest.mark.parametrize("native", [True, False, None])
+def test_a_processor_without_bfloat16_is_named_before_training(
+    native: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision, "has_bfloat16", lambda: native)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        precision.warn_where_slow("bfloat16", torch.device("cpu"))
+        precision.warn_where_slow("float32", torch.device("cpu"))
+    assert [str(one.message)[:18] for one in told] == (["precision=bfloat16"] if native is False else [])

@@ -175,6 +175,7 @@ def test_a_method_says_what_it_is(name: str) -> None:
     assert METHODS.find(name).__doc__
 
 
+@pytest.mark.filterwarnings("ignore:precision=bfloat16")  # by the processor of this machine
 @pytest.mark.parametrize("name", NAMES)
 def test_in_bfloat16_the_loss_stays_near_that_of_float32(name: str) -> None:
     losses = []

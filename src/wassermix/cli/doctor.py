@@ -14,6 +14,7 @@ from rich.table import Table
 
 import wassermix
 from wassermix.cli.console import console
+from wassermix.core.machine import has_bfloat16
 from wassermix.data import data_folders
 
 __all__ = ["run_doctor"]
@@ -52,6 +53,7 @@ def run_doctor() -> dict[str, Any]:
         table.add_row(name, version)
     table.add_row("device", device)
     table.add_row("threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores")
+    table.add_row("precision=bfloat16", BFLOAT16_WORDS[_bfloat16()])
     for name, found in optional.items():
         table.add_row(f"{name} ({OPTIONAL[name][2]})", escape(found))
     for folder, exists in folders:
@@ -61,10 +63,23 @@ def run_doctor() -> dict[str, Any]:
         "versions": versions,
         "device": device,
         "threads": torch.get_num_threads(),
+        "bfloat16": _bfloat16(),
         "cores": os.cpu_count(),
         "optional": optional,
         "data_folders": [{"folder": folder, "exists": exists} for folder, exists in folders],
     }
+
+
+BFLOAT16_WORDS = {
+    True: "native here: trainings may be faster in it",
+    False: "not native here: trainings are many times slower in it",
+    None: "this system does not tell whether it is native",
+}
+
+
+def _bfloat16() -> bool | None:
+    """Whether the device that trains multiplies in bfloat16 itself."""
+    return bool(torch.cuda.is_bf16_supported()) if torch.cuda.is_available() else has_bfloat16()
 
 
 def _version(name: str) -> str:

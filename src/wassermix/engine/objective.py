@@ -16,7 +16,7 @@ from wassermix.data import Split
 from wassermix.data.protocol import is_streamed
 from wassermix.embed import Embedding
 from wassermix.engine.build import Parts
-from wassermix.engine.precision import Precision, computing_in
+from wassermix.engine.precision import Precision, computing_in, warn_where_slow
 from wassermix.geodesic.protocol import Regularizer
 from wassermix.methods import Batch, Method
 from wassermix.methods.protocol import perturbation
@@ -60,6 +60,7 @@ class Objective(nn.Module):
         self.model, self.method, self.num_classes = model, method, num_classes
         self.precision = precision
         home = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+        warn_where_slow(precision, home)
         self.extras = _moved(extras or Extras(), home)
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:

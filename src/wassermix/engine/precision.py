@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -9,7 +10,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Precision", "computing_in"]
+from wassermix.core.machine import has_bfloat16
+
+__all__ = ["Precision", "computing_in", "warn_where_slow"]
 
 Precision = Literal["float32", "bfloat16"]
 """What a network's products are computed in while it trains."""
@@ -37,3 +40,13 @@ def computing_in(precision: Precision, model: nn.Module) -> Iterator[None]:
         yield
     finally:
         del model.__dict__["forward"]
+
+
+def warn_where_slow(precision: Precision, device: torch.device) -> None:
+    """Say so where bfloat16, asked for to be fast, is slow."""
+    if precision == "bfloat16" and device.type == "cpu" and has_bfloat16() is False:
+        warnings.warn(
+            "precision=bfloat16: this processor has no products in bfloat16, so that training takes many "
+            "times as long as with precision=float32",
+            stacklevel=2,
+        )
