@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -17,6 +18,17 @@ KNOWN = Registry("method", "wassermix.tests", {"count": "collections:Counter"})
 
 def component(num_classes: int, *, sigma: float = 0.5, name: str) -> tuple[int, float, str]:
     return num_classes, sigma, name
+
+
+@dataclass(kw_only=True)
+class Listing:
+    """A component whose default is a list, which a dataclass makes anew for each one."""
+
+    ends: list[float] = field(default_factory=lambda: [0.3])
+
+
+class LongListing(Listing):
+    """One that inherits its options."""
 
 
 @pytest.fixture
@@ -63,6 +75,15 @@ def test_only_a_path_of_the_users_own_imports_what_a_file_names(installed: None)
 def test_options_are_the_keyword_arguments_without_the_context() -> None:
     assert keyword_options(component, context=frozenset({"name"})) == {"sigma": (float, 0.5)}
     assert keyword_options(component)["name"] == (str, ...)
+
+
+@pytest.mark.parametrize("listing", [Listing, LongListing])
+def test_a_default_that_a_dataclass_makes_is_told_as_its_value_and_is_nobody_elses(
+    listing: type[Listing],
+) -> None:
+    assert keyword_options(listing) == {"ends": (list[float], [0.3])}
+    keyword_options(listing)["ends"][1].append(0.6)
+    assert keyword_options(listing)["ends"][1] == listing().ends == [0.3]
 
 
 def test_context_is_given_only_to_those_that_ask_for_it() -> None:

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.engine import train
+from wassermix.engine.objective import Extras, Objective, conditions_of
 from wassermix.engine.settings import build_config
-from wassermix.methods import Batch, Consistency, Gaussian, Phases, SmoothAdv
+from wassermix.methods import Batch, Consistency, Gaussian, PGDTraining, Phases, SmoothAdv
 from wassermix.methods.protocol import Counting, counting_of, passes_at
 
 SECTIONS: list[dict[str, Any]] = [
@@ -20,6 +22,23 @@ SECTIONS: list[dict[str, Any]] = [
     {"name": "consistency", "weight": 3.0},
     {"name": "smoothadv", "noises": 2, "steps": 1, "warm_up": 1.0},
 ]
+
+
+GAUSSIANS: dict[str, Any] = {
+    "data": {"name": "gaussians", "dim": 4, "train_size": 200, "test_size": 20},
+    "model": {"name": "mlp", "hidden": [8]},
+    "batch_size": 20,
+}
+
+
+class NoiseAsTerm:
+    """A regulariser whose term is the noise that it is told."""
+
+    def batch_passes(self, size: int, /) -> float:
+        return 0.0
+
+    def loss(self, model: Classifier, x: Tensor, y: Tensor, *, sigma: float = 0.0, **others: Any) -> Tensor:
+        return torch.tensor(sigma)
 
 
 def _batch(progress: float) -> Batch:
@@ -49,16 +68,33 @@ def test_each_phase_is_its_method_with_its_own_progress(
 
 
 def test_a_budget_of_passes_is_shared_out_as_the_phases_say(tmp_path: Path) -> None:
-    recipe = {
-        "data": {"name": "gaussians", "dim": 4, "train_size": 200, "test_size": 20},
-        "model": {"name": "mlp", "hidden": [8]},
-        "method": {"name": "phases", "sections": SECTIONS[:2], "until": [0.5]},
-        "budget": "passes:4000",
-        "batch_size": 20,
-    }
+    method = {"name": "phases", "sections": SECTIONS[:2], "until": [0.5]}
+    recipe = {**GAUSSIANS, "method": method, "budget": "passes:4000"}
     state = train(build_config(recipe), tmp_path / "run")
     assert state.updates == 100 + 50  # 2000 passes at 1 for each image, 2000 at 2
     assert state.passes == 4000
+
+
+def test_phases_train_without_any_option_by_the_defaults_that_their_config_then_says(tmp_path: Path) -> None:
+    config = build_config({**GAUSSIANS, "method": "phases", "updates": 20})
+    assert config.method["sections"] == [{"name": "gaussian"}, {"name": "consistency"}]
+    state = train(config, tmp_path / "run")
+    assert state.passes == 20 * (6 * 1 + 14 * 2)  # 30% of updates at 1, the rest at 2
+
+
+@pytest.mark.parametrize(("progress", "sigma"), [(0.1, 0.3), (0.9, 0.7)])
+def test_augmenter_and_regulariser_work_under_the_noise_of_the_phase(progress: float, sigma: float) -> None:
+    phases = Phases(sigma=0.3, sections=[{"name": "gaussian"}, {"name": "gaussian", "sigma": 0.7}])
+    assert conditions_of(phases, progress).sigma == sigma
+    objective = Objective(nn.Linear(5, 3), phases, num_classes=3, extras=Extras(regularizer=NoiseAsTerm()))
+    assert objective(_batch(progress))["smoothness"].item() == pytest.approx(sigma)
+
+
+def test_a_section_may_write_a_number_as_a_fraction() -> None:
+    attacked = {"name": "pgd", "norm": "linf", "eps": "8/255", "steps": 1}
+    assert Phases(sections=[{"name": "gaussian"}, attacked]).methods[1] == PGDTraining(
+        norm="linf", eps=8 / 255, steps=1
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,6 +103,7 @@ def test_a_budget_of_passes_is_shared_out_as_the_phases_say(tmp_path: Path) -> N
         ({"until": [0.5, 0.6]}, "until is"),
         ({"until": [1.0]}, "until is"),
         ({"sections": [{"name": "gaussian"}, {"name": "none"}]}, "'none'"),
+        ({"sections": [{"name": "gaussian"}, {"name": "pgd", "eps": "much"}]}, "option eps is 'much'"),
         ({"sections": [{"name": "gaussian"}, {"name": "consistency", "wieght": 1}]}, "did you mean 'weight'"),
         ({"sections": [{"name": "gaussian"}, {"name": "phases"}]}, "'phases'"),
     ],

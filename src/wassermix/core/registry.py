@@ -14,7 +14,7 @@ import re
 import sys
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
@@ -126,10 +126,20 @@ def keyword_options(
     except (NameError, TypeError):  # types that are imported for type checkers only
         hints = {}
     return {
-        name: (hints.get(name, Any), ... if parameter.default is parameter.empty else parameter.default)
+        name: (hints.get(name, Any), _default(factory, parameter))
         for name, parameter in _parameters(signed).items()
         if parameter.kind is parameter.KEYWORD_ONLY and name not in context
     }
+
+
+def _default(factory: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+    """A parameter's default, made where a dataclass only marks that a factory makes it; ``...`` if none."""
+    if parameter.default is parameter.empty:
+        return ...
+    if is_dataclass(factory) and type(parameter.default).__module__ == "dataclasses":
+        made = {field.name: field.default_factory for field in fields(factory)}
+        return typing.cast(Callable[[], Any], made[parameter.name])()
+    return parameter.default
 
 
 def _parameters(factory: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:

@@ -19,7 +19,7 @@ from wassermix.engine.build import Parts
 from wassermix.engine.precision import Precision, computing_in, warn_where_slow
 from wassermix.geodesic.protocol import Regularizer
 from wassermix.methods import Batch, Method
-from wassermix.methods.protocol import perturbation
+from wassermix.methods.protocol import current, perturbation
 from wassermix.methods.teacher import with_unvoted
 
 __all__ = ["Extras", "Objective", "conditions_of", "objective_of", "online"]
@@ -77,7 +77,7 @@ class Objective(nn.Module):
                     batch.y,
                     embed=self.extras.embed,
                     generator=batch.generator,
-                    sigma=self.method.sigma,
+                    sigma=current(self.method, batch.progress)[0].sigma,
                     progress=batch.progress,
                     source=self.extras.source,
                 )
@@ -128,10 +128,10 @@ def online(parts: Parts) -> Augmentation | None:
 
 def conditions_of(method: Method, progress: float, generator: torch.Generator | None = None) -> Conditions:
     """How the method trains at this share of training: what an augmenter looks for the worst place under."""
-    own = perturbation(method, progress, generator)
+    own, sigma = perturbation(method, progress, generator), current(method, progress)[0].sigma
     if own is None:
-        return Conditions(method.sigma, trained=progress)
-    return Conditions(method.sigma, own.attack, own.passes, progress)
+        return Conditions(sigma, trained=progress)
+    return Conditions(sigma, own.attack, own.passes, progress)
 
 
 def _moved(extras: Extras, home: torch.device) -> Extras:

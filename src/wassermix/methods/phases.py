@@ -12,7 +12,7 @@ from torch import Tensor
 
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
-from wassermix.core.registry import call_with, has_trait
+from wassermix.core.registry import call_with, has_trait, typed_options
 from wassermix.methods.batch import Batch
 from wassermix.methods.options import require_range
 from wassermix.methods.protocol import OWN_TEACHER, Counting, Method, counting_of, teacher_of
@@ -114,5 +114,7 @@ def _made(section: Mapping[str, Any], sigma: float) -> Method:
     if not isinstance(name, str) or name == "phases":
         known = ", ".join(one for one in METHODS.names() if one != "phases")
         raise InputError(f"Phases: a section names the method {name!r}; expected one of {known}")
-    made: Method = call_with(METHODS.find(name), options, {"sigma": sigma}, what=f"Phases: method '{name}'")
+    factory, what = METHODS.find(name), f"Phases: method '{name}'"
+    options = typed_options(factory, options, what=what)
+    made: Method = call_with(factory, options, {"sigma": sigma}, what=what)
     return made
