@@ -61,7 +61,30 @@ def test_a_measured_difference_gets_its_answer(mean: float, answer: str) -> None
 def test_one_seed_tells_nothing_about_two_methods() -> None:
     (verdict,) = judge_table("t", table(FIRST), record(0.05, seeds=1))
     assert verdict.answer == "cannot be told"
-    assert "one seed" in verdict.remark
+    assert "one seed" in verdict.remarks[0]
+
+
+def test_a_difference_smaller_than_the_margin_says_so_in_the_verdict_too() -> None:
+    claim = Claim(says="S", where="W")
+    small = judge_table("t", table({**FIRST, "margin": 0.5}), record(0.05))
+    assert overall(claim, small) == "holds, by differences smaller than the margin"
+    large = judge_table("t", table(FIRST), record(0.05))
+    assert overall(claim, [*small, *large]) == "holds"
+
+
+def test_a_premise_is_judged_but_does_not_answer_the_claim() -> None:
+    (premise,) = judge_table("t", table({**FIRST, "premise": True}), record(0.05))
+    assert premise.answer == "holds"
+    assert overall(Claim(says="S", where="W"), [premise]) == "not measured yet"
+
+
+def test_a_network_that_collapsed_is_named() -> None:
+    rows = {
+        name: {"attacks": [{"robust_accuracy": 0.1, "clean_accuracy": clean}]}
+        for name, clean in (("ours", 0.104), ("random", 0.98))
+    }
+    (verdict,) = judge_table("t", table(FIRST), record(-0.05, results=rows))
+    assert verdict.remarks == ("ours is right on 10% of the images without attack: it collapsed",)
 
 
 def test_what_was_not_run_has_no_answer_and_does_not_count_in_the_correction() -> None:

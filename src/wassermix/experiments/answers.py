@@ -8,7 +8,7 @@ from typing import Any
 from wassermix.experiments.statistics import Answer
 from wassermix.experiments.studies import study_names
 from wassermix.experiments.table import Table
-from wassermix.experiments.verdicts import Claim, Verdict, judge_study, judge_table
+from wassermix.experiments.verdicts import SMALL, Claim, Verdict, judge_study, judge_table
 
 __all__ = ["overall", "verdict_page"]
 
@@ -18,7 +18,8 @@ Every claim of the paper, what was measured, against which control, and what it 
 from the files under `results/`. A claim **holds** where a difference is shown its way; it **does not hold**
 where one is shown the other way, or where the two are shown to be equivalent: two one-sided tests within a
 margin that is stated in the table's file, for new tables before they are run. Otherwise it **cannot be
-told**. Within a table Holm's correction runs over its tests of difference, and likewise over its tests of
+told**. A difference that is shown, and shown to be smaller than the margin as well, is answered as a difference, and
+the line says how small it is. Within a table Holm's correction runs over its tests of difference, and likewise over its tests of
 equivalence; the level is 5%. Intervals are 95%, not corrected, paired over images and over seeds. With one
 seed an interval speaks of two networks and not of two methods, so that nothing can be told, whatever it says.
 Measurements are at reduced scale (short trainings) unless the command says `--scale paper`.
@@ -43,15 +44,18 @@ def overall(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     """The answer to a claim from all its tests: they must agree for it to hold or not to hold."""
     if claim.proved is not None:
         return claim.proved
-    answers = {one.answer for one in verdicts if one.answer is not None}
-    if not answers:
+    measured = [one for one in verdicts if one.answer is not None and not one.premise]
+    if not measured:
         return "not measured yet"
-    told: set[Answer] = answers - {"cannot be told"}
-    if len(told) > 1:
+    told = [one for one in measured if one.answer != "cannot be told"]
+    answers: set[Answer | None] = {one.answer for one in told}
+    if len(answers) > 1:
         return "differs by setting"
     if not told:
         return "cannot be told"
-    return f"{told.pop()}{'' if len(answers) == 1 else ' where it can be told'}"
+    where = "" if len(told) == len(measured) else " where it can be told"
+    size = f", by differences {SMALL}" if all(SMALL in one.remarks for one in told) else ""
+    return f"{told[0].answer}{where}{size}"
 
 
 def _summary(claims: Mapping[str, Claim], by_claim: Mapping[str, Sequence[Verdict]]) -> Iterator[str]:
@@ -92,9 +96,8 @@ def _line(one: Verdict) -> str:
     assert one.measured is not None
     estimate = one.measured.estimate
     low, high = estimate.interval()
-    remarks = [one.remark, "" if one.measured.paired else "images not paired"]
-    remark = "; ".join(text for text in remarks if text)
-    answer = f"{one.answer}" + (f" ({remark})" if remark else "")
+    remarks = [*(["a premise, no answer"] if one.premise else []), *one.remarks]
+    answer = f"{one.answer}" + (f" ({'; '.join(remarks)})" if remarks else "")
     margin = f"{one.margin:g}" + (" (stated after)" if one.stated == "after" else "")
     cells = [f"`{one.source}`", one.what, str(one.measured.seeds), f"{estimate.mean:+.4f}"]
     return f"| {' | '.join([*cells, f'{low:+.4f} to {high:+.4f}', margin, answer])} |"

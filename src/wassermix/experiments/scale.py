@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from wassermix.core.errors import InputError
 from wassermix.core.registry import keyword_options
 from wassermix.embed.registry import EMBEDDINGS
-from wassermix.experiments.table import Table
+from wassermix.experiments.table import CertifyPlan, Table
 from wassermix.recipes import load_recipe
 
 __all__ = ["at_paper_scale"]
@@ -20,6 +21,7 @@ LENGTHS = ("batch_size", "epochs", "updates", "budget", "embed.epochs")
 def at_paper_scale(table: Table) -> Table:
     """The same rows by the recipes at paper scale, each longer by one factor, certified with n = 100,000.
 
+    As the field does, 500 images or more are certified, and all are attacked.
     Rows that took as many updates or passes as one another still do, and one that took twice as many still
     takes twice as many. ``table.longer`` is the factor; without it, the ratio of the recipes' epochs. An
     embedding is fitted for as many epochs as it is by default, or as the table says if these are more.
@@ -28,9 +30,20 @@ def at_paper_scale(table: Table) -> Table:
         raise InputError(f"recipe '{table.recipe}' has one scale only; leave --scale out")
     rows = {row: _full_row(table, row) for row in table.rows}
     common = {key: value for key, value in table.common.items() if key not in LENGTHS} | table.at_paper
-    certify = None if table.certify is None else table.certify.model_copy(update={"n": 100_000})
-    changed = {"recipe": _full_name(table.recipe), "common": common, "rows": rows, "certify": certify}
+    changed = {
+        "recipe": _full_name(table.recipe),
+        "common": common,
+        "rows": rows,
+        "certify": _fully_certified(table.certify),
+        "attacks": tuple(replace(attack, images="all") for attack in table.attacks),
+    }
     return table.model_copy(update=changed)
+
+
+def _fully_certified(plan: CertifyPlan | None) -> CertifyPlan | None:
+    if plan is None:
+        return None
+    return plan.model_copy(update={"n": 100_000, "images": max(plan.images, 500)})
 
 
 def _full_row(table: Table, row: str) -> dict[str, Any]:

@@ -101,7 +101,8 @@ class ClaimTest(_Strict):
     Measures: the average certified ``radius``; accuracy ``certified`` at radius ``at``; accuracy ``attacked``
     by the table's attack number ``at`` (from 0); ``clean`` accuracy; total ``variation`` along geodesics. The
     claim ``expects`` the row to be higher, lower, or the same. Differences smaller than ``margin`` do not
-    matter in practice; ``stated`` says whether it was written down before or after the measurement.
+    matter in practice; ``stated`` says whether it was written down before or after the measurement. A
+    ``premise`` is what the claim presupposes of its rows: it is judged, but does not answer the claim.
     """
 
     claim: str
@@ -112,6 +113,7 @@ class ClaimTest(_Strict):
     expects: Literal["higher", "lower", "same"] = "higher"
     margin: float = Field(gt=0)
     stated: Literal["before", "after"] = "before"
+    premise: bool = False
 
 
 class Table(_Strict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from wassermix.core.intervals import holm
 from wassermix.experiments.statistics import Answer, Estimate, decide, equivalence, estimate_of
 from wassermix.experiments.table import ClaimTest, Table
 
-__all__ = ["Claim", "Measured", "Verdict", "judge_study", "judge_table", "load_claims"]
+__all__ = ["SMALL", "Claim", "Measured", "Verdict", "judge_study", "judge_table", "load_claims"]
 
 Record = Mapping[str, Any]
 PAIRS_OF_CLASSES = 45
@@ -70,7 +70,9 @@ class Verdict:
     stated: str
     answer: Answer | None = None
     measured: Measured | None = None
-    remark: str = ""
+    remarks: tuple[str, ...] = ()
+    premise: bool = False
+    """Whether it is a condition of the claim, and no answer to it."""
 
 
 def load_claims() -> dict[str, Claim]:
@@ -85,8 +87,18 @@ def judge_table(name: str, table: Table, record: Record | None) -> list[Verdict]
     tests = [(test.expects, test.margin) for test in table.tests]
     answers = _answers(tests, found)
     return [
-        Verdict(name, test.claim, _words(test, table), test.margin, test.stated, answer, measured, remark)
-        for test, measured, (answer, remark) in zip(table.tests, found, answers)
+        Verdict(
+            name,
+            test.claim,
+            _words(test, table),
+            test.margin,
+            test.stated,
+            answer,
+            measured,
+            (*remarks, *_collapsed(test, record)),
+            test.premise,
+        )
+        for test, measured, (answer, remarks) in zip(table.tests, found, answers)
     ]
 
 
@@ -96,18 +108,23 @@ def judge_study(name: str, claims: Mapping[str, Claim], record: Record | None) -
     found = [None if record is None else _from_study(test, record) for _, test in tests]
     answers = _answers([(test.expects, test.margin) for _, test in tests], found)
     return [
-        Verdict(name, claim, test.what, test.margin, test.stated, answer, measured, remark)
-        for (claim, test), measured, (answer, remark) in zip(tests, found, answers)
+        Verdict(name, claim, test.what, test.margin, test.stated, answer, measured, remarks)
+        for (claim, test), measured, (answer, remarks) in zip(tests, found, answers)
     ]
 
 
-def _answers(tests: list[tuple[Any, float]], found: list[Measured | None]) -> list[tuple[Answer | None, str]]:
+Told = tuple[Answer | None, tuple[str, ...]]
+"""An answer and what must be said with it."""
+SMALL = "smaller than the margin"
+
+
+def _answers(tests: list[tuple[Any, float]], found: list[Measured | None]) -> list[Told]:
     """Answers in the order of the tests; those not measured have none and do not count in the correction."""
     known = [place for place, measured in enumerate(found) if measured is not None]
     estimates = [measured.estimate for measured in found if measured is not None]
     different = holm([estimate.p_difference for estimate in estimates])
     alike = holm([equivalence(estimate, tests[place][1]) for place, estimate in zip(known, estimates)])
-    answers: list[tuple[Answer | None, str]] = [(None, "")] * len(tests)
+    answers: list[Told] = [(None, ())] * len(tests)
     for place, estimate, p, q in zip(known, estimates, different, alike):
         expects, margin = tests[place]
         answer = decide(expects, estimate.mean, p_difference=p, p_equivalence=q, margin=margin)
@@ -115,11 +132,25 @@ def _answers(tests: list[tuple[Any, float]], found: list[Measured | None]) -> li
     return answers
 
 
-def _with_caution(answer: Answer, measured: Measured | None, *, inside: bool) -> tuple[Answer, str]:
+def _with_caution(answer: Answer, measured: Measured | None, *, inside: bool) -> Told:
     """One seed is one pair of networks, whatever they differ by; a difference within the margin is small."""
+    unpaired = () if measured is None or measured.paired else ("images not paired",)
     if measured is not None and measured.seeds == 1:
-        return "cannot be told", "one seed: the interval speaks of these two networks only"
-    return answer, "a difference smaller than the margin" if inside else ""
+        return "cannot be told", ("one seed: the interval speaks of these two networks only", *unpaired)
+    return answer, ((SMALL,) if inside else ()) + unpaired
+
+
+COLLAPSED = 0.15
+"""A network that is right on no more has learnt nothing: of ten classes a constant answer gets a tenth."""
+
+
+def _collapsed(test: ClaimTest, record: Record | None) -> Iterator[str]:
+    """What must be said of rows whose networks have collapsed: whatever else is measured of them means little."""
+    for name in (test.row, test.control):
+        row = {} if record is None else record["results"].get(name, {})
+        clean = [attack["clean_accuracy"] for attack in row.get("attacks", ())]
+        if clean and clean[0] <= COLLAPSED:
+            yield f"{name} is right on {clean[0]:.0%} of the images without attack: it collapsed"
 
 
 def _measured(test: ClaimTest, record: Record) -> Measured | None:
