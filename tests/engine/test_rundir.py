@@ -115,6 +115,48 @@ def test_a_state_of_other_settings_is_refused(tmp_path: Path, trained: Path) -> 
         train(config(), trained, resume=True)
 
 
+def test_a_run_from_before_an_option_is_resumed_as_often_as_it_is_stopped(tmp_path: Path) -> None:
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    train(config(epochs=3), whole)
+    _begin_before_smoothing(run, config(epochs=3))
+    for share in (0.6, 0.9):
+        _stop_past(share, config(epochs=3), run)
+    train(config(epochs=3), run, resume=True)
+    assert "smoothing" not in RunDir(run).stored()["method"]
+    assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+
+
+def test_a_state_that_an_earlier_version_named_by_todays_defaults_is_its_runs(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    _begin_before_smoothing(run, config(epochs=2))
+    _stop_past(0.9, config(epochs=2), run)
+    state = torch.load(run / "state.pt", weights_only=True)
+    torch.save({**state, "config": config_hash(config(epochs=2))}, run / "state.pt")
+    assert train(config(epochs=2), run, resume=True).epoch == 2
+
+
+def _begin_before_smoothing(run: Path, wanted: Config) -> None:
+    """Begin a run as it was begun before noise training had the option ``smoothing``."""
+    stored = wanted.model_dump(mode="json")
+    del stored["method"]["smoothing"]
+    run.mkdir()
+    (run / "config.yaml").write_text(yaml.safe_dump(stored))
+
+
+def _stop_past(share: float, wanted: Config, run: Path) -> None:
+    """Resume a training and stop it beyond this share, in the middle of an epoch or before its checkpoint."""
+
+    class Stop(Exception):
+        pass
+
+    def stop(done: float, _: str) -> None:
+        if done > share:
+            raise Stop
+
+    with pytest.raises(Stop):
+        train(wanted, run, resume=True, progress=stop)
+
+
 def test_a_state_without_its_config_is_not_continued(trained: Path) -> None:
     (trained / "config.yaml").unlink()
     with pytest.raises(InputError, match=r"without the config\.yaml"):

@@ -28,7 +28,7 @@ from wassermix.engine.objective import conditions_of, objective_of
 from wassermix.engine.passes import batch_passes, stored_samples
 from wassermix.engine.rundir import RunDir
 from wassermix.engine.schedule import lr_factor
-from wassermix.engine.settings import Config, config_hash
+from wassermix.engine.settings import Config
 from wassermix.engine.source import UnionSplit
 from wassermix.engine.teacher import find_teacher, passes_beforehand
 from wassermix.engine.transform import transform_batch
@@ -296,7 +296,6 @@ class _Training:
                 "progress": asdict(self.state),
                 "model": self.parts.model.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
-                "config": config_hash(self.config),
                 "votes": self.votes,
                 **more,
             }
@@ -330,7 +329,7 @@ class _Training:
         return {"reconstruction_error": reconstruction_error(self.parts.embed, train.get(watched(train)))}
 
     def _restored(self) -> TrainState:
-        state = self.run.load_state()
+        state = self.run.load_state(self.config)
         if state is None:
             return TrainState()
         self.parts.model.load_state_dict(state["model"])

@@ -239,13 +239,17 @@ class RunDir:
             ) from error
 
     def save_state(self, state: dict[str, Any]) -> None:
-        """Write the training state, atomically."""
+        """Write the training state, atomically, with the hash of the config that it belongs to."""
         content = io.BytesIO()
-        torch.save(state, content)
+        torch.save({**state, "config": self._begun_as()}, content)
         write_beside(self.state_file, lambda beside: beside.write_bytes(content.getbuffer()))
 
-    def load_state(self) -> dict[str, Any] | None:
-        """The training state, or None where no epoch was finished yet; read without running code."""
+    def load_state(self, config: Config | None = None) -> dict[str, Any] | None:
+        """The training state, or None where no epoch was finished yet; read without running code.
+
+        A state goes with what config.yaml says, word for word, whatever options came later; or with
+        ``config``, that file with today's defaults, by which earlier versions named a state.
+        """
         if not self.state_file.exists():
             return None
         try:
@@ -254,9 +258,13 @@ class RunDir:
             raise InputError(self._no_state(f"it cannot be read ({type(error).__name__})")) from error
         if not isinstance(state, dict) or not state.keys() >= STATE:
             raise InputError(self._no_state("it holds something else"))
-        if state["config"] != config_hash(self.stored()):
+        if state["config"] not in (self._begun_as(), None if config is None else config_hash(config)):
             raise InputError(self._no_state("it was written with other settings than config.yaml says"))
         return state
+
+    def _begun_as(self) -> str:
+        """The hash of what config.yaml says, without defaults that are newer than the run."""
+        return config_hash(read_mapping(self.config_file, "the config"))
 
     def _no_state(self, reason: str) -> str:
         return (
