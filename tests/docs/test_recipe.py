@@ -56,8 +56,10 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         folder.mkdir(parents=True)
     for name in ("recipe-search", "recipe-search-long", "equal-compute"):
         (results / f"{name}.json").write_text(json.dumps(record(early=row(1.4, {}))))
-    for name in ("recipe-search", "scaling", "records"):
+    for name in ("recipe-search", "records"):
         (results / f"{name}.json").write_text(json.dumps(record(recipe_at_1=known, early=row(1.4, {}))))
+    both = record(recipe_at_1=known, early=row(1.4, {}), **{"early at 0.6 M": row(1.3, {})})
+    (results / "scaling.json").write_text(json.dumps(both))
     (docs / "choose-a-method.md").write_text(f"{recipe.BEGIN}\n{recipe.END}\n")
     recipe.write_recommendation(results, docs)
     return (docs / "choose-a-method.md").read_text()
@@ -73,9 +75,15 @@ def test_every_table_whose_rows_know_p_a_tells_it(page: str) -> None:
 
 def test_rows_that_do_not_know_p_a_stay_empty_under_its_heads(page: str) -> None:
     early = cells_of(page)["early"]
-    assert [cells.get("p_A >= 0.5", "no such head") for cells in early] == ["", "no such head", "", ""]
+    told = [cells.get("p_A >= 0.5", "no such head") for cells in early]
+    assert told == ["", "", "", "no such head"]
     assert all(cells["r = 0.5"] == "90.0" for cells in early)
     assert cells_of(page)["theirs, published"][0]["r = 0"] == "90.0"
+
+
+def test_a_row_that_two_tables_have_is_that_of_the_scaling_table(page: str) -> None:
+    (told,) = cells_of(page)["early at 0.6 M"]
+    assert told["average radius"] == "1.300"
 
 
 def test_the_band_of_p_a_is_told_before_each_such_table(page: str) -> None:

@@ -18,11 +18,12 @@ Every claim of the paper, what was measured, against which control, and what it 
 from the files under `results/`. A claim **holds** where a difference is shown its way; it **does not hold**
 where one is shown the other way, or where the two are shown to be equivalent: two one-sided tests within a
 margin that is stated in the table's file, for new tables before they are run. Otherwise it **cannot be
-told**. A difference that is shown, and shown to be smaller than the margin as well, is answered as a difference, and
-the line says how small it is. Within a table Holm's correction runs over its tests of difference, and likewise over its tests of
-equivalence; the level is 5%. Intervals are 95%, not corrected, paired over images and over seeds. With one
-seed an interval speaks of two networks and not of two methods, so that nothing can be told, whatever it says.
-Measurements are at reduced scale (short trainings) unless the command says `--scale paper`.
+told**. A difference that is shown, but shown to be smaller than the margin as well, is answered as a
+difference, and the line says that it is small. Within a table Holm's correction runs over its tests of
+difference, and likewise over its tests of equivalence; the level is 5%. Intervals are 95%, not corrected,
+paired over images and over seeds. With one seed an interval speaks of two networks and not of two methods, so
+that nothing can be told, whatever it says. Measurements are at reduced scale (short trainings) unless the
+command says `--scale paper`.
 """
 
 

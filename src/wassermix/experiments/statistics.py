@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import stats
 
-__all__ = ["Answer", "Estimate", "Expected", "decide", "equivalence", "estimate_of", "recovered"]
+__all__ = ["LEVEL", "Answer", "Estimate", "Expected", "decide", "equivalence", "estimate_of", "recovered"]
 
 Expected = Literal["higher", "lower", "same"]
 Answer = Literal["holds", "does not hold", "cannot be told"]

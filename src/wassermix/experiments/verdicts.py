@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from wassermix.certify.crossings import ON_GRID
 from wassermix.certify.rule import rounds_down
 from wassermix.core.intervals import holm
-from wassermix.experiments.statistics import Answer, Estimate, decide, equivalence, estimate_of
+from wassermix.experiments.statistics import LEVEL, Answer, Estimate, decide, equivalence, estimate_of
 from wassermix.experiments.table import ClaimTest, Table
 
 __all__ = ["SMALL", "Claim", "Measured", "Verdict", "judge_study", "judge_table", "load_claims"]
@@ -128,16 +128,17 @@ def _answers(tests: list[tuple[Any, float]], found: list[Measured | None]) -> li
     for place, estimate, p, q in zip(known, estimates, different, alike):
         expects, margin = tests[place]
         answer = decide(expects, estimate.mean, p_difference=p, p_equivalence=q, margin=margin)
-        answers[place] = _with_caution(answer, found[place], inside=q < 0.05 and p < 0.05)
+        small = expects != "same" and q < LEVEL and p < LEVEL
+        answers[place] = _with_caution(answer, found[place], small=small)
     return answers
 
 
-def _with_caution(answer: Answer, measured: Measured | None, *, inside: bool) -> Told:
+def _with_caution(answer: Answer, measured: Measured | None, *, small: bool) -> Told:
     """One seed is one pair of networks, whatever they differ by; a difference within the margin is small."""
     unpaired = () if measured is None or measured.paired else ("images not paired",)
     if measured is not None and measured.seeds == 1:
         return "cannot be told", ("one seed: the interval speaks of these two networks only", *unpaired)
-    return answer, ((SMALL,) if inside else ()) + unpaired
+    return answer, ((SMALL,) if small else ()) + unpaired
 
 
 COLLAPSED = 0.15
@@ -145,7 +146,7 @@ COLLAPSED = 0.15
 
 
 def _collapsed(test: ClaimTest, record: Record | None) -> Iterator[str]:
-    """What must be said of rows whose networks have collapsed: whatever else is measured of them means little."""
+    """What must be said of rows whose networks have collapsed: little else of them counts."""
     for name in (test.row, test.control):
         row = {} if record is None else record["results"].get(name, {})
         clean = [attack["clean_accuracy"] for attack in row.get("attacks", ())]
