@@ -59,6 +59,19 @@ def test_a_lead_at_high_levels_alone_gives_up_no_hard_images() -> None:
     assert said.endswith("depends on the radius that matters")
 
 
+@pytest.mark.parametrize("sigma", [0.5, None])
+def test_hard_images_are_given_up_only_where_radius_zero_shows_it_beyond_chance(sigma: float | None) -> None:
+    small = Standing(level_words(0.25, sigma), (0.7, 0.8), -0.15, -0.05)
+    for zero, shown in (((-0.08, 0.02), False), ((-0.08, -0.01), True)):
+        lowest = Standing(level_words(0.0, sigma), (0.87, 0.9), *zero)
+        said = crossing(("a", "b"), (1.8, 1.7), [lowest, small])
+        assert said is not None
+        assert said.endswith("has given up hard ones") == shown
+    unseen = crossing(("a", "b"), (1.8, 1.7), [small])
+    assert unseen is not None
+    assert unseen.endswith("depends on the radius that matters")
+
+
 def test_a_mean_of_rounded_radii_is_called_by_its_name() -> None:
     said = crossing(("a", "b"), (1.8, 1.7), [half(400, 450)], measure=ON_GRID)
     assert said is not None

@@ -60,7 +60,8 @@ def crossing(
     """A sentence where one of two models leads in mean radius but the other in images at some level.
 
     ``standings`` go from the lowest level to the highest. The lead must stand out from chance (its interval
-    lies on one side of 0); of several such levels the one with the widest gap is told. Else None.
+    lies on one side of 0); of several such levels the one with the widest gap is told. Else None. That hard
+    images were given up is said only where the lead at p = 0.5, radius 0, stands out from chance.
     """
     if not standings or round(radii[0], 3) == round(radii[1], 3):
         return None
@@ -74,12 +75,14 @@ def crossing(
     return (
         f"{names[leader]} has the larger {measure} ({' against '.join(means)}), but fewer images shown to "
         f"have {worst.level} ({' against '.join(shares)} of {names[1 - leader]}): "
-        f"{HARD if _gap(standings[0], leader) < 0 else ELSE}"
+        f"{HARD if any(one.level in AT_ZERO for one in behind) else ELSE}"
     )
 
 
 HARD = "it is surer of easy images and has given up hard ones"
 ELSE = "which of the two is better depends on the radius that matters"
+AT_ZERO = (level_words(0.0, 1.0), level_words(0.0, None))
+"""The level that every image reaches which is classified rightly."""
 
 
 def _gap(one: Standing, leader: int) -> float:

@@ -133,17 +133,19 @@ def _print(certificates: Certificates) -> None:
     if summary["acr"] is not None:
         say(f"average certified radius {summary['acr']:.3f} (comparable at equal mode, n and alpha only)")
     if summary["p_a"]:
-        say(_sureness(summary["p_a"]))
+        say("images by p_A, the probability of their label under noise, with a 95% band:")
+        console.print(_sureness(summary["p_a"]))
     draws = summary["draws"]
     fewer = f"; {summary['saving']:.1f}x fewer than mode fixed takes" if summary["saving"] >= 1.05 else ""
     say(f"draws per image: mean {draws['mean']:.0f}, median {draws['median']:.0f}{fewer}")
     say(summary["statement"])
 
 
-def _sureness(rows: list[dict[str, float]]) -> str:
-    """The distribution of p_A in one line: it shows what an average radius hides."""
-    shares = ", ".join(f"{row['p']:g}: {row['share']:.1%}" for row in rows)
-    width = max(row["high"] - row["low"] for row in rows) / 2
-    return (
-        f"images whose label has probability p_A under noise of at least {shares} (band: {width:.1%} or less)"
-    )
+def _sureness(rows: list[dict[str, float]]) -> Table:
+    """The distribution of p_A with its band, level by level: it shows what an average radius hides."""
+    table = Table("p_A at least", box=None)
+    for row in rows:
+        table.add_column(f"{row['p']:g}", justify="right")
+    for words, key in (("images", "share"), ("band from", "low"), ("to", "high")):
+        table.add_row(words, *(f"{row[key]:.1%}" for row in rows))
+    return table
