@@ -9,8 +9,8 @@ import pytest
 from wassermix.augment import AUGMENTERS
 from wassermix.core.errors import InputError
 from wassermix.engine.settings import build_config
-from wassermix.methods import METHODS, compatible
 from wassermix.experiments import load_table
+from wassermix.methods import METHODS, compatible
 from wassermix.recipes import load_recipe, recipe_names, recipe_passes
 
 PLAIN = ["best", "cifar10", "cifar100", "demo", "mnist", "tiny-imagenet", "vectors"]
