@@ -30,12 +30,17 @@ STRIP_SAMPLES, STRIP_TIMES = 3, 11
 
 
 def audits_of(runs: Sequence[RunRecord]) -> tuple[dict[str, Audited], dict[str, int]]:
-    """Every audit that holds a pair, under its run's name, and the place of that run on the page."""
+    """Every audit that holds a pair, under its run's name, and the place of that run on the page.
+
+    A label says which pairs the paths join if not the exact ones, and the file where two audits of a run have
+    the same.
+    """
     named: dict[str, Audited] = {}
     series: dict[str, int] = {}
     for place, run in enumerate(runs):
         for audit in (one for one in run.audited if one.pairs):
-            label = run.name if len(run.audited) == 1 else f"{run.name} · {audit.name}"
+            alike = [one for one in run.audited if one.other_pairs == audit.other_pairs]
+            label = _label(run.name, audit.other_pairs, audit.name if len(alike) > 1 else "")
             named[label], series[label] = audit, place
     return named, series
 
@@ -66,7 +71,7 @@ def _matrices(audits: Mapping[str, Audited], measure: str) -> Safe:
 
 def triangle_section(runs: Sequence[RunRecord]) -> Safe:
     """The triangles of all runs, with the same colours."""
-    named = [(run.name, one) for run in runs for one in run.triangles]
+    named = [(_label(run.name, one.other_pairs), one) for run in runs for one in run.triangles]
     values = np.concatenate([one.kl for _, one in named])
     scale = (float(values.min()), float(values.max()))
     shown = []
@@ -91,10 +96,12 @@ def weakest(audit: Audited) -> list[PairCurve]:
 
 
 def film_strip(audits: Mapping[str, Audited]) -> Safe:
-    """Pictures along the geodesic of the weakest pair: needs no script, and prints."""
-    label, audit = next(((key, one) for key, one in audits.items() if one.pictures), (None, None))
-    if audit is None:
+    """Pictures along the geodesic of the weakest pair, an exact one if any: needs no script, and prints."""
+    shown = [label for label, one in audits.items() if one.pictures]
+    if not shown:
         return Safe("")
+    label = min(shown, key=lambda one: audits[one].other_pairs)  # the first of those with the same
+    audit = audits[label]
     position = max(audit.pictures, key=lambda place: float(audit.pairs[place].kl.max()))
     pair, frames = audit.pairs[position], audit.pictures[position][:STRIP_SAMPLES]
     chosen = np.unique(np.linspace(0, frames.shape[1] - 1, STRIP_TIMES).round().astype(int))
@@ -102,6 +109,10 @@ def film_strip(audits: Mapping[str, Audited]) -> Safe:
     words = f"Samples on their way {way} (t = 0 to 1), where {label} is weakest."
     image = Safe(f'<img class="strip" src="{sheet(frames[:, chosen])}" alt="{escape(words)}">')
     return element("figure", image, element("figcaption", words))
+
+
+def _label(*parts: str) -> str:
+    return " · ".join(part for part in parts if part)
 
 
 def _weak_row(label: str, pair: PairCurve) -> list[object]:

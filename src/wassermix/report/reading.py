@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,9 @@ def load_run(path: Path, name: str | None = None) -> RunRecord:
     config, lines = _config(path / "config.yaml"), _metrics(path / "metrics.jsonl")
     certified = tuple(CertifiedSet(file.stem, Certificates.read(file)) for file in _files(path / "certify"))
     attacked = tuple(Attacked(file.stem, AttackResult.read(file)) for file in _files(path / "attack"))
-    audited = tuple(Audited(file.stem, PerformanceGeodesic.read(file)) for file in _files(path / "audit"))
-    simplex = path / "audit" / "simplex"
+    audited = [Audited(file.stem, PerformanceGeodesic.read(file)) for file in _files(path / "audit")]
+    simplex = _files(path / "audit" / "simplex")
+    triangles = [Triangle(file.stem, PerformanceSimplex.read(file)) for file in simplex]
     return RunRecord(
         name,
         path,
@@ -47,8 +48,8 @@ def load_run(path: Path, name: str | None = None) -> RunRecord:
         metrics=tuple(_flat(line) for line in lines),
         certified=certified,
         attacked=attacked,
-        audited=audited,
-        triangles=tuple(Triangle(file.stem, PerformanceSimplex.read(file)) for file in _files(simplex)),
+        audited=tuple(sorted(audited, key=lambda one: one.other_pairs)),
+        triangles=tuple(sorted(triangles, key=lambda one: one.other_pairs)),
         notes=_notes(config, certified, attacked, audited),
         warnings=tuple(_unfinished(path)),
         watched=str(lines[-1].get("accuracy_on", "")) if lines else "",
@@ -143,7 +144,7 @@ def _notes(
     config: Mapping[str, Any],
     certified: tuple[CertifiedSet, ...],
     attacked: tuple[Attacked, ...],
-    audited: tuple[Audited, ...],
+    audited: Sequence[Audited],
 ) -> tuple[str, ...]:
     """Each note of the data set once, wherever a result carries it."""
     data = config.get("data")

@@ -196,6 +196,11 @@ class Audited:
         return {**about, **self.result.parameters}
 
     @property
+    def other_pairs(self) -> str:
+        """``random pairs``: who went where, if not by exact transport; else nothing."""
+        return _other_pairs(self.result.parameters)
+
+    @property
     def times(self) -> Floats:
         """The times of the pictures."""
         return np.zeros(0) if self.result.frames is None else self.result.frames.t.astype(np.float64)
@@ -208,6 +213,12 @@ class Audited:
         places = {pair.numbers: place for place, pair in enumerate(self.pairs)}
         ends = [(int(a), int(b)) for a, b in self.result.frames.pairs]
         return {places[end]: part for end, part in zip(ends, self.result.frames.images)}
+
+
+def _other_pairs(parameters: Mapping[str, Any]) -> str:
+    """Exact paths have no word, so that sorting by it puts them first."""
+    pairing = parameters.get("transport") or "exact"
+    return "" if pairing == "exact" else f"{pairing} pairs"
 
 
 def _curve(audit: PerformanceGeodesic, pair: AuditedPair) -> PairCurve:
@@ -236,6 +247,11 @@ class Triangle:
         return {**about, **self.result.parameters}
 
     @property
+    def other_pairs(self) -> str:
+        """As of :class:`Audited`."""
+        return _other_pairs(self.result.parameters)
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The three classes in words."""
         return tuple(self.result.class_name(number) for number in self.result.classes)
@@ -262,6 +278,7 @@ class RunRecord:
     certified: tuple[CertifiedSet, ...] = ()
     attacked: tuple[Attacked, ...] = ()
     audited: tuple[Audited, ...] = ()
+    """Along exact paths first: what stands for the run is the first of them, random pairs are its control."""
     triangles: tuple[Triangle, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

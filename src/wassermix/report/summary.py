@@ -24,7 +24,7 @@ from wassermix.report.compare import (
 )
 from wassermix.report.reading import load_runs
 from wassermix.report.records import CertifiedSet, RunRecord
-from wassermix.report.verdict import audit_groups, variation
+from wassermix.report.verdict import along, audit_groups, variation
 from wassermix.report.wording import interval, p_value, percent, points, settings
 
 __all__ = ["summary_record", "summary_rows", "summary_table"]
@@ -142,7 +142,7 @@ def _certified_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
 def _audit_rows(runs: Sequence[RunRecord]) -> Iterator[Row]:
     for group in audit_groups(runs):
         found = [variation(group[run.name]) if run.name in group else None for run in runs]
-        title = "total variation between classes"
+        title = f"total variation between classes{along(group)}"
         yield _number_row(title, found, measure=title)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 import numpy as np
@@ -11,7 +11,7 @@ from wassermix.core.intervals import Share
 from wassermix.report.records import Audited, CertifiedSet, RunRecord
 from wassermix.report.wording import interval, percent
 
-__all__ = ["audit_groups", "other_weights", "smoothness", "variation", "verdict"]
+__all__ = ["along", "audit_groups", "other_weights", "smoothness", "variation", "verdict"]
 
 FEW = 5
 """A class with fewer images than this is not compared with others."""
@@ -31,13 +31,19 @@ def variation(audit: Audited) -> float:
 
 
 def audit_groups(runs: Sequence[RunRecord]) -> list[dict[str, Audited]]:
-    """Audits along the same paths, by run: only they may be set beside one another."""
+    """Audits along the same paths, by run: only they may be set beside one another; exact paths first."""
     groups: dict[object, dict[str, Audited]] = {}
     for run in runs:
         for audit in (one for one in run.audited if one.pairs):
             key = (run.data, *_samples(audit), audit.result.identity, *(pair.numbers for pair in audit.pairs))
             groups.setdefault(str(key), {}).setdefault(run.name, audit)
-    return list(groups.values())
+    return sorted(groups.values(), key=along)
+
+
+def along(group: Mapping[str, Audited]) -> str:
+    """By which pairs the paths of a group run, if not the exact ones, as `` along random pairs``."""
+    pairs = next(iter(group.values())).other_pairs
+    return f" along {pairs}" if pairs else ""
 
 
 def _samples(audit: Audited) -> tuple[object, ...]:
@@ -55,9 +61,9 @@ def smoothness(runs: Sequence[RunRecord]) -> Iterator[str]:
         best, worst = group[ranked[0]].pairs, group[ranked[-1]].pairs
         lower = sum(a.total_variation < b.total_variation for a, b in zip(best, worst))
         yield (
-            f"Between the classes the KL goes up and down by {told} (total variation, mean over "
-            f"{len(best)} pairs; lower is smoother): {ranked[0]} is the smoother one on {lower} of them, "
-            f"compared with {ranked[-1]}."
+            f"Between the classes{along(group)} the KL goes up and down by {told} (total variation, mean "
+            f"over {len(best)} pairs; lower is smoother): {ranked[0]} is the smoother one on {lower} of "
+            f"them, compared with {ranked[-1]}."
         )
 
 
@@ -152,12 +158,13 @@ def _classes(run: RunRecord) -> Iterator[str]:
 
 
 def _between(run: RunRecord) -> Iterator[str]:
+    """By the first audit, which is along exact paths where there is one."""
     for audit in [one for one in run.audited if one.pairs][:1]:
         weak = max(audit.pairs, key=lambda pair: float(pair.kl.max()))
         yield (
             f"Between the classes: the KL goes up and down by {variation(audit):.2f} on the way from one to "
-            f"another (total variation, mean over {len(audit.pairs)} pairs; 0 is perfectly even), and is "
-            f"highest between {weak.source} and {weak.target}."
+            f"another{along({run.name: audit})} (total variation, mean over {len(audit.pairs)} pairs; 0 is "
+            f"perfectly even), and is highest between {weak.source} and {weak.target}."
         )
 
 
