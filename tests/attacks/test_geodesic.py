@@ -121,5 +121,31 @@ def test_exact_pairing_carries_a_class_onto_its_translated_self_and_entropic_con
         if pairing == "exact":
             assert torch.allclose(image, cloud + 3.0, atol=0.02)
     assert spreads["entropic"] < 0.8
-    with pytest.raises(InputError, match="expected exact or entropic"):
-        GeodesicAttack(pairing="random")  # type: ignore[arg-type]
+
+
+def test_random_pairing_moves_each_sample_towards_a_random_sample_of_the_other_class() -> None:
+    cloud = torch.randn(64, 4, generator=stream(0, "cloud"))
+    other = torch.randn(64, 4, generator=stream(0, "other")) + 3.0
+    x, y = torch.cat([cloud, other]), torch.arange(2).repeat_interleave(64)
+    attack = GeodesicAttack(bounds=None, t_max=1.0, times=1, pair_size=64, pairing="random").fit(x, y)
+    ends = attack(by_first_entry, cloud, y[:64])
+    apart = torch.cdist(ends, other, compute_mode="donot_use_mm_for_euclid_dist")
+    assert apart.min(dim=1).values.max() < 1e-5  # every end is a sample, none a blend of several
+    assert 30 < len(apart.argmin(dim=1).unique()) < 52  # of 64 draws among 64, 40.6 differ on average
+    cost, of_any = (ends - cloud).square().sum(dim=1).mean(), torch.cdist(cloud, other).square().mean()
+    torch.testing.assert_close(cost, of_any, rtol=0.15, atol=0)  # no nearer than any two samples are
+    torch.testing.assert_close(attack(by_first_entry, cloud, y[:64]), ends)
+    torch.testing.assert_close(attack(by_first_entry, cloud, y[:64], generator=stream(0, "attack")), ends)
+    assert not torch.equal(attack(by_first_entry, cloud, y[:64], generator=stream(1, "attack")), ends)
+
+
+def test_the_pairing_is_told_in_title_and_file_name_where_it_is_not_exact() -> None:
+    told = {one: GeodesicAttack(pairing=one) for one in ("exact", "entropic", "random")}  # type: ignore[arg-type]
+    assert {one: attack.title for one, attack in told.items()} == {
+        "exact": "the geodesic attack t ≤ 0.5",
+        "entropic": "the geodesic attack t ≤ 0.5 along entropic pairs",
+        "random": "the geodesic attack t ≤ 0.5 along random pairs",
+    }
+    assert len({attack.label for attack in told.values()}) == 3
+    with pytest.raises(InputError, match="pairing is 'nearest'; expected one of exact, entropic, random"):
+        GeodesicAttack(pairing="nearest")  # type: ignore[arg-type]

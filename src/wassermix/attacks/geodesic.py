@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import torch
 from torch import Tensor
@@ -24,6 +24,7 @@ from wassermix.transport import EntropicMap, TransportMap
 
 __all__ = ["ClassPaths", "GeodesicAttack"]
 
+Pairing = Literal["exact", "entropic", "random"]
 FIT_SAMPLES = 5_000
 """Maps are fitted on at most so many training samples where the attack chooses them itself."""
 
@@ -71,6 +72,12 @@ class ClassPaths:
             self._maps[pair] = fresh.fit(self.clouds[source], self.clouds[target])
         return self._maps[pair].map(z)
 
+    def drawn(self, count: int, target: int, *, generator: torch.Generator) -> Tensor:
+        """``(count, d)``: random points of class ``target``, each draw from all of them."""
+        cloud = self.clouds[target]
+        rows = torch.randint(len(cloud), (count,), generator=generator, device=generator.device)
+        return cloud[rows.to(cloud.device)]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GeodesicAttack(Attack):
@@ -80,7 +87,8 @@ class GeodesicAttack(Attack):
     two classes, fitted on training samples; what the embedding loses of ``x`` stays as it is, so that
     ``x_0 = x``. ``targets=0`` tries all other classes, ``targets=3`` the three nearest. The words are those
     of the augmenter with ``maps="class"``: ``pairing="exact"`` takes the debiased map, which is exact for
-    translations; ``"entropic"`` the plain one, which contracts the target class.
+    translations; ``"entropic"`` the plain one, which contracts the target class; ``"random"``, the control,
+    none at all: each sample moves towards a training sample of the other class drawn at random.
 
     >>> attack = GeodesicAttack(t_max=0.4).fit(x_train, y_train, embed=PCA(64).fit(x_train))
     """
@@ -94,15 +102,16 @@ class GeodesicAttack(Attack):
     targets: int = 0
     pair_size: int = 128
     entropy: float = 0.02
-    pairing: Literal["exact", "entropic"] = "exact"
+    pairing: Pairing = "exact"
     paths: ClassPaths | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Check the grid of times."""
+        """Check the words and the grid of times."""
         if not 0 < self.t_max <= 1:
             raise InputError(f"geodesic attack: t_max is {self.t_max}; expected a share in (0, 1]")
-        if self.pairing not in ("exact", "entropic"):
-            raise InputError(f"geodesic attack: pairing is '{self.pairing}'; expected exact or entropic")
+        if self.pairing not in get_args(Pairing):
+            known = ", ".join(get_args(Pairing))
+            raise InputError(f"geodesic attack: pairing is '{self.pairing}'; expected one of {known}")
         if self.times < 1 or self.pair_size < 1 or self.targets < 0:
             raise InputError(
                 f"geodesic attack: times={self.times}, pair_size={self.pair_size}, targets={self.targets}; "
@@ -129,8 +138,9 @@ class GeodesicAttack(Attack):
 
     @property
     def title(self) -> str:
-        """``the geodesic attack t ≤ 0.5``."""
-        return f"{super().title} t ≤ {self.t_max:g}"
+        """``the geodesic attack t ≤ 0.5``, with the pairing where it is not exact."""
+        pairing = "" if self.pairing == "exact" else f" along {self.pairing} pairs"
+        return f"{super().title} t ≤ {self.t_max:g}{pairing}"
 
     @property
     def identity_keys(self) -> tuple[str, ...]:
@@ -139,8 +149,9 @@ class GeodesicAttack(Attack):
 
     @property
     def label(self) -> str:
-        """``geodesic-t{t_max}``."""
-        return f"geodesic-t{self.t_max:g}"
+        """``geodesic-t{t_max}``, with the pairing where it is not exact."""
+        pairing = "" if self.pairing == "exact" else f"{self.pairing}-"
+        return f"geodesic-{pairing}t{self.t_max:g}"
 
     @property
     def grid(self) -> list[float]:
@@ -162,7 +173,7 @@ class GeodesicAttack(Attack):
     def perturb(self, model: Classifier, x: Tensor, y: Tensor, *, generator: torch.Generator) -> Tensor:
         """For each image the nearest point that fools the model, else the one of the highest margin."""
         best, best_score = x.clone(), torch.full((len(x),), -torch.inf, device=x.device, dtype=x.dtype)
-        for _, x_t, score in self._walk(model, x, y):
+        for _, x_t, score in self._walk(model, x, y, generator):
             take = (best_score <= 0) & (score > best_score)  # what is fooled keeps its nearest point
             best = torch.where(take.reshape(-1, *[1] * (x.dim() - 1)), x_t, best)
             best_score = torch.where(take, score, best_score)
@@ -185,7 +196,7 @@ class GeodesicAttack(Attack):
             check_classes(model, x, y)
             flip = torch.where(clean, torch.inf, 0.0)
             right = torch.zeros(len(x), self.times, device=x.device)
-            for step, _, score in self._walk(model, x, y):
+            for step, _, score in self._walk(model, x, y, generator):
                 flip = torch.where(score > 0, flip.clamp_max(self.grid[step]), flip)
                 right[:, step] += (score <= 0).float() / self._slots()
         return Judgement(clean, flip > self.t_max, {"flip_t": flip, "right": right})
@@ -203,28 +214,34 @@ class GeodesicAttack(Attack):
         times = [None if math.isinf(t) else round(t, 6) for t in flip.tolist()]
         return {"curve": [start, *rest], "flip_t": times}
 
-    def _walk(self, model: Classifier, x: Tensor, y: Tensor) -> Iterator[tuple[int, Tensor, Tensor]]:
+    def _walk(
+        self, model: Classifier, x: Tensor, y: Tensor, generator: torch.Generator
+    ) -> Iterator[tuple[int, Tensor, Tensor]]:
         """Every time with every target, nearest times first: the moved samples and their margins."""
         paths, label = self._fitted(), hard(y)
         home = next(iter(paths.clouds.values())).device  # the maps may live elsewhere than the model
         with torch.no_grad():
             z = paths.embed.encode(x.to(home))
             rest = x.to(home) - paths.embed.decode(z)
-            ends = [self._ends(z, label, slot) for slot in range(self._slots())]
+            ends = [self._ends(z, label, slot, generator) for slot in range(self._slots())]
             for step, t in enumerate(self.grid):
                 for end in ends:
                     moved = rest + paths.embed.decode(torch.lerp(z, end, t))
                     x_t = self.confine(x, moved.to(x.device))
                     yield step, x_t, margin(model(x_t), label)
 
-    def _ends(self, z: Tensor, label: Tensor, slot: int) -> Tensor:
+    def _ends(self, z: Tensor, label: Tensor, slot: int, generator: torch.Generator) -> Tensor:
         """The end point of each sample in its class's ``slot``-th neighbour."""
         paths, ends = self._fitted(), z.clone()
         for source in label.unique().tolist():
             if source not in paths.clouds:
                 raise InputError(f"geodesic attack: class {source} has no training samples; fit it with some")
             rows = label.to(z.device) == source
-            ends[rows] = paths.image(z[rows], source, paths.neighbours[source][slot])
+            target = paths.neighbours[source][slot]
+            if self.pairing == "random":
+                ends[rows] = paths.drawn(int(rows.sum()), target, generator=generator)
+            else:
+                ends[rows] = paths.image(z[rows], source, target)
         return ends
 
     def _slots(self) -> int:
