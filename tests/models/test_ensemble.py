@@ -14,6 +14,7 @@ from wassermix.engine import RunDir, load_dataset, make_model, train
 from wassermix.engine.ensemble import save_ensemble
 from wassermix.engine.settings import Config, build_config
 from wassermix.models import Ensemble, build_model
+from wassermix.models.ensemble import GROUP
 
 MLP: dict[str, Any] = {"name": "mlp", "hidden": [8]}
 
@@ -40,15 +41,43 @@ def test_only_inputs_that_the_first_members_disagree_on_are_shown_to_the_others(
     ensemble, x, shown = _ensemble(4, consensus=2), _inputs(), []
     ensemble.members[3].register_forward_hook(lambda m, given, out: shown.append(len(given[0])))
     found = ensemble(x)
+    asked = sum(shown)
     each = torch.stack([member(x) for member in ensemble.members])
     agree = each[0].argmax(1) == each[1].argmax(1)
     expected = torch.where(agree[:, None], each[:2].mean(0), each.mean(0))
     torch.testing.assert_close(found, expected)
-    assert 0 < int((~agree).sum()) < len(x)
-    assert shown[0] == int((~agree).sum())
+    disagreed = int((~agree).sum())
+    assert 0 < disagreed <= asked < disagreed + GROUP < len(x)
 
 
-def test_each_input_gets_its_logits_whatever_stands_beside_it() -> None:
+@pytest.mark.parametrize("count", [3, 20, GROUP, 200])
+def test_all_forwards_of_a_member_have_one_shape_however_many_inputs_need_it(count: int) -> None:
+    ensemble, shapes = _ensemble(4, consensus=2), set()
+    ensemble.members[3].register_forward_hook(lambda m, given, out: shapes.add(given[0].shape))
+    for inputs in _inputs(10 * count).split(count):
+        ensemble(inputs)
+    assert shapes == {(min(count, GROUP), 4)}
+
+
+@pytest.mark.parametrize(
+    ("member", "shape"), [(MLP, (4,)), ({"name": "lenet"}, (1, 28, 28))], ids=["mlp", "lenet"]
+)
+def test_an_input_gets_the_same_logits_to_the_last_bit_whatever_stands_beside_it(
+    member: dict[str, Any], shape: tuple[int, ...]
+) -> None:
+    given: dict[str, Any] = {"members": [member] * 3, "consensus": 2}
+    ensemble = build_model("ensemble", seed=0, shape=shape, num_classes=10, **given).eval()
+    x = torch.randn(96, *shape, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        found, alike = ensemble(x), x[:1].expand_as(x)
+        for place in range(0, 96, 7):  # alone among copies of one other, at its own place and at another
+            for new in (place, 50):
+                among = alike.clone()
+                among[new] = x[place]
+                assert ensemble(among)[new].equal(found[place])
+
+
+def test_an_input_alone_gets_the_logits_that_it_has_in_a_batch() -> None:
     ensemble, x = _ensemble(3, consensus=2), _inputs(20)
     alone = torch.cat([ensemble(one[None]) for one in x])
     torch.testing.assert_close(ensemble(x), alone)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from wassermix.certify.rule import rule_for
 from wassermix.certify.settings import BLOCK, CertifySettings, Layout
-from wassermix.certify.votes import NoiseBlock, Voter, compiler_exists, voting
+from wassermix.certify.votes import NoiseBlock, Voter, branches, compiler_exists, voting
 from wassermix.core.cache import cache_folder
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
@@ -57,7 +57,7 @@ class Speeds:
     usual: float
     """With the usual ones."""
     compiled: float | None = None
-    """None where it was not tried, 0 where it fails."""
+    """None where it was not tried, 0 where it fails or is not for this model."""
     compile_seconds: float = 0.0
     single: float | None = None
     """``eager`` on one thread; None where torch's threads do not run the model, there is no other thread, or
@@ -100,6 +100,8 @@ def choose_backend(
     file = _file(model, x, settings, folder or cache_folder() / "backends")
     known = _read(file)
     speeds = known or measure(model, x, usual, seconds=seconds)
+    if branches(model):
+        speeds = replace(speeds, compiled=0.0)
     if speeds.compiled is None and draws / speeds.eager > TRY_COMPILING and compiler_exists():
         speeds = _compiled(model, x, usual, speeds)
     if speeds != known:

@@ -19,8 +19,9 @@ from wassermix.certify.samplers import make_sampler
 from wassermix.certify.settings import BLOCK, Backend, CertifySettings
 from wassermix.core.classifier import Classifier, evaluating, logits_of
 from wassermix.core.errors import InputError
+from wassermix.core.registry import has_trait
 
-__all__ = ["NoiseBlock", "Voter", "compiler_exists", "resolve_backend", "voting"]
+__all__ = ["NoiseBlock", "Voter", "branches", "compiler_exists", "resolve_backend", "voting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,12 @@ class NoiseBlock:
 def compiler_exists() -> bool:
     """Whether a C++ compiler that ``torch.compile`` could use is on the path."""
     return any(shutil.which(name) for name in ("g++", "c++", "clang++", "cl"))
+
+
+def branches(model: Classifier) -> bool:
+    """Whether a model or a part of it says that its inputs' values decide what it computes."""
+    parts = model.modules() if isinstance(model, nn.Module) else (model,)
+    return any(has_trait(part, "branches") for part in parts)
 
 
 def resolve_backend(backend: Backend) -> Backend:
@@ -135,6 +142,11 @@ def _compiled(model: Classifier) -> Classifier:
     Its weights are not frozen into the kernels: that gains another 5% on LeNet, and a model trained on
     between two certifications would be certified with its old weights.
     """
+    if branches(model):
+        raise InputError(
+            "certify: backend 'compile' is not for a model whose inputs decide what it computes, such as an "
+            "ensemble with a consensus; use backend 'eager'"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch's compiler uses what PyTorch deprecates
         from torch._dynamo.exc import TorchDynamoException  # seconds to import, so only where it is needed

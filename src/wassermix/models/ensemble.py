@@ -10,7 +10,14 @@ from torch import Tensor, nn
 
 from wassermix.core.errors import InputError
 
-__all__ = ["Ensemble"]
+__all__ = ["GROUP", "Ensemble"]
+
+GROUP = 32
+"""So many inputs at a time are shown to the members that only some inputs need.
+
+The shape of a forward decides how sums are rounded: were it as many inputs as happen to need them, the logits
+of one input would depend on the others beside it.
+"""
 
 
 class Ensemble(nn.Module):
@@ -18,7 +25,8 @@ class Ensemble(nn.Module):
 
     With ``consensus`` K, an input on which the first K members predict one and the same class gets the mean
     of those K, and the other members are not asked. That is a function of the input alone too, so what is
-    certified for it holds; in training all members always answer.
+    certified for it holds; in training all members always answer. The others are asked in groups of one
+    size, the last one filled up.
 
     Args:
         members: one model section for each member, such as ``{name: lenet}``.
@@ -55,10 +63,23 @@ class Ensemble(nn.Module):
         open_ = (votes != votes[0]).any(dim=0).nonzero()[:, 0]
         logits = first.mean(dim=0)
         if len(open_):
-            rest = torch.stack([member(x[open_]) for member in self.members[self.consensus :]])
-            every = torch.cat([first[:, open_], rest]).mean(dim=0)
+            every = torch.cat([first[:, open_], self._of_the_rest(x, open_)]).mean(dim=0)
             logits = logits.index_copy(0, open_, every)
         return logits
+
+    @property
+    def branches(self) -> bool:
+        """Whether the inputs' values decide what is computed: such a forward is not one to compile."""
+        return self.consensus > 0
+
+    def _of_the_rest(self, x: Tensor, chosen: Tensor) -> Tensor:
+        """The logits ``(members, m, k)`` of the members after the first K on ``m`` chosen inputs."""
+        size = min(len(x), GROUP)
+        missing = -len(chosen) % size
+        groups = torch.cat([chosen, chosen[:1].expand(missing)]).split(size)
+        rest = self.members[self.consensus :]
+        asked = [torch.stack([member(x[group]) for member in rest]) for group in groups]
+        return torch.cat(asked, dim=1)[:, : len(chosen)]
 
 
 def _member(number: int, section: dict[str, Any], given: dict[str, Any]) -> nn.Module:
