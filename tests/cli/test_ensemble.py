@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from cli.words import run
+from wassermix.core.errors import InputError
 from wassermix.core.fingerprint import fingerprint
+from wassermix.engine.ensemble import save_ensemble
 from wassermix.engine.target import run_target
 from wassermix.models import Ensemble
 
@@ -97,6 +99,52 @@ def test_an_ensemble_whose_members_were_trained_anew_is_replaced_only_where_aske
     assert certify(monkeypatch, first, second) == 2
     assert "its members were trained anew; --overwrite" in capsys.readouterr().err
     assert certify(monkeypatch, first, second, "--overwrite") == 0
+
+
+@pytest.mark.parametrize("words", [(), ("--overwrite",)])
+def test_a_dry_run_writes_nothing_and_says_the_cost_and_the_folder(
+    runs: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+) -> None:
+    copies = [Path(shutil.copytree(one, tmp_path / one.name)) for one in runs]
+    before = sorted(tmp_path.rglob("*"))
+    assert certify(monkeypatch, *copies, "--consensus", 2, "--dry-run", *words) == 0
+    said = "".join(capsys.readouterr())
+    assert "forward passes" in said
+    assert "would be saved as" in said
+    assert "ensemble-a+b+c-k2" in said
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_many_runs_with_long_names_go_into_a_folder_with_a_short_one(
+    runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copies(last: str) -> list[Path]:
+        names = [f"gaussians-mlp-gaussian-of-a-long-name-seed{seed}" for seed in (*range(8), last)]
+        return [Path(shutil.copytree(runs[0], tmp_path / last / name)) for name in names]
+
+    made = set()
+    for last in ("8", "9"):
+        assert certify(monkeypatch, *copies(last)) == 0
+        (folder,) = (tmp_path / last).glob("ensemble-9-runs-*")
+        assert (folder / "certify" / f"{FILE}.tsv").exists()
+        made.add(folder.name)
+    assert len(made) == 2  # other members, another name
+
+
+def test_the_same_run_twice_is_no_ensemble(
+    runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "link").symlink_to(runs[0])
+    for again in (runs[0], runs[0] / ".." / "a", tmp_path / "link"):
+        for more in ((), ("--dry-run",)):
+            assert certify(monkeypatch, runs[0], runs[1], again, *more) == 2
+            assert "is given twice; expected different runs" in capsys.readouterr().err
+    with pytest.raises(InputError, match="is given twice"):
+        save_ensemble([runs[0], runs[0]], tmp_path / "both")
 
 
 def test_a_consensus_of_one_run_is_refused(

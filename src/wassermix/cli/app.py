@@ -122,15 +122,13 @@ def certify(
 ) -> Answer:
     """Certify by randomized smoothing: how far each prediction provably holds."""
     from wassermix.cli.certify import run_certify
-    from wassermix.cli.target import as_one, judged_target, require_model
+    from wassermix.cli.target import joined_target
     from wassermix.engine.distributed import process_group
 
     given = {**certify_settings, "evaluation": not deployment}
-    kept: Given = {key: target_options.get(key) for key in ("last", "trust", "model")}
-    require_model(target_options)  # before an ensemble is saved
+    kept: Given = {key: job_options[key] for key in ("overwrite", "dry_run")}
     with process_group():
-        run = as_one(runs, consensus=consensus, overwrite=job_options["overwrite"], **kept)
-        target = judged_target(run, target_options)
+        target = joined_target(runs, target_options, consensus=consensus, **kept)
         return Answer(run_certify(target, given, images=images, shard=shard, **job_options))
 
 

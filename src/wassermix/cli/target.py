@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,13 +12,14 @@ from wassermix.cli.console import counted, say
 from wassermix.core.errors import InputError
 from wassermix.core.processes import from_first
 from wassermix.core.samples import evenly_spaced
-from wassermix.engine.ensemble import save_ensemble
+from wassermix.engine.ensemble import gather, require_different, save_ensemble
 from wassermix.engine.target import Target, foreign_target, run_target
 from wassermix.models.sanity import model_warnings
 
 __all__ = [
     "Target",
     "as_one",
+    "joined_target",
     "judged_target",
     "load_target",
     "moved_target",
@@ -27,6 +29,8 @@ __all__ = [
 
 FOR_MODEL = ("data", "weights", "mean", "std")
 """Options that say something of the model given with ``--model``."""
+LONGEST = 200
+"""Bytes of an ensemble's members in its folder's name; file systems take 255 in all."""
 
 
 def load_target(
@@ -72,12 +76,16 @@ def moved_target(
     """A run's own model and data; ``data`` is where these are found here, if not where its config says."""
     with counted("downloading") as downloading:
         target = run_target(run, split=split, last=last, trust=trust, data_name=data, downloading=downloading)
+    _note_unfinished(target)
+    return target
+
+
+def _note_unfinished(target: Target) -> None:
     if target.trained < 1:
         say(
-            f"note: '{run}' has done {target.trained:.0%} of its training, and is judged as it is; "
+            f"note: '{target.folder}' has done {target.trained:.0%} of its training, and is judged as it is; "
             "`wassermix train ... --resume` finishes it"
         )
-    return target
 
 
 def judged_target(run: Path, options: Mapping[str, Any]) -> Target:
@@ -103,6 +111,33 @@ def _warn(target: Target) -> None:
         say(f"note: {sentence}")
 
 
+def joined_target(
+    runs: Sequence[Path],
+    options: Mapping[str, Any],
+    *,
+    consensus: int = 0,
+    overwrite: bool = False,
+    dry_run: bool = False,
+) -> Target:
+    """What one or several runs are judged as: see :func:`as_one`; a dry run does not save an ensemble."""
+    require_model(options)  # before an ensemble is saved
+    kept: dict[str, Any] = {key: options.get(key) for key in ("last", "trust", "model")}
+    if dry_run and len(runs) > 1:
+        return _unsaved(runs, consensus=consensus, split=options.get("split", "test"), **kept)
+    return load_target(as_one(runs, consensus=consensus, overwrite=overwrite, **kept), **options)
+
+
+def _unsaved(
+    runs: Sequence[Path], *, consensus: int, split: str, last: bool, trust: bool, model: str | None
+) -> Target:
+    """The ensemble of several runs, with the folder that it would have."""
+    folder = _ensemble_folder(runs, consensus, last=last, model=model)
+    target = gather(runs, consensus=consensus, last=last, trust=trust).target(folder, split, last=last)
+    say(f"the mean of {len(runs)} networks, which would be saved as {folder}")
+    _note_unfinished(target)
+    return target
+
+
 def as_one(
     runs: Sequence[Path],
     *,
@@ -122,11 +157,7 @@ def as_one(
         if consensus:
             raise InputError("--consensus is for an ensemble; give several runs")
         return runs[0]
-    if model is not None:
-        raise InputError(
-            f"--model judges one model, and {len(runs)} folders were given; expected one, for its results"
-        )
-    out = runs[0].parent / _ensemble_name(runs, consensus, last=last)
+    out = _ensemble_folder(runs, consensus, last=last, model=model)
 
     def save() -> None:
         save_ensemble(runs, out, consensus=consensus, last=last, overwrite=overwrite, trust=trust)
@@ -136,16 +167,23 @@ def as_one(
     return out
 
 
-def _ensemble_name(runs: Sequence[Path], consensus: int, *, last: bool) -> str:
+def _ensemble_folder(runs: Sequence[Path], consensus: int, *, last: bool, model: str | None) -> Path:
+    """Beside the first run; too many names become their number and a hash of them."""
+    if model is not None:
+        raise InputError(
+            f"--model judges one model, and {len(runs)} folders were given; expected one, for its results"
+        )
+    require_different(runs)
     members = "+".join(_told_apart(runs))
-    return f"ensemble-{members}" + (f"-k{consensus}" if consensus else "") + ("-last" if last else "")
+    if len(os.fsencode(members)) > LONGEST:
+        members = f"{len(runs)}-runs-{hashlib.sha256(os.fsencode(members)).hexdigest()[:12]}"
+    marks = (f"-k{consensus}" if consensus else "") + ("-last" if last else "")
+    return runs[0].parent / f"ensemble-{members}{marks}"
 
 
 def _told_apart(runs: Sequence[Path]) -> list[str]:
     """The runs' names, with as many folders before them as it takes to tell them apart: ``mnist.a``."""
     parts = [Path(os.path.abspath(run)).parts for run in runs]
-    if len(set(parts)) < len(runs):  # one run twice: no folder tells it from itself
-        return [run.name for run in runs]
     depth = 1
     while len({one[-depth:] for one in parts}) < len(runs):
         depth += 1

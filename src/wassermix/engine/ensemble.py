@@ -3,18 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
 
 from wassermix.core.errors import InputError
+from wassermix.data import Dataset
 from wassermix.engine.build import load_dataset, make_model
 from wassermix.engine.rundir import RunDir
 from wassermix.engine.settings import Config, build_config
+from wassermix.engine.target import Target, find_split
 from wassermix.models.ensemble import Ensemble
 
-__all__ = ["save_ensemble"]
+__all__ = ["Gathered", "gather", "require_different", "save_ensemble"]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The mean of several runs' networks, not saved anywhere."""
+
+    config: Config
+    network: Ensemble
+    data: Dataset
+    trained: float
+    """The share of its training that the least trained member has behind it."""
+
+    def target(self, folder: Path, split: str = "test", *, last: bool = False) -> Target:
+        """It as an evaluation takes it; ``last`` says that the members' weights are those of last updates."""
+        samples, sigma = find_split(self.data, split), self.config.sigma
+        return Target(folder, self.network.eval(), self.data, samples, split, sigma, self.trained, last=last)
+
+
+def gather(runs: Sequence[Path], *, consensus: int = 0, last: bool = False, trust: bool = False) -> Gathered:
+    """The mean of the runs' networks; options as in :func:`save_ensemble`."""
+    require_different(runs)
+    configs = [RunDir(run).config(trust=trust) for run in runs]
+    _require_alike(runs, configs)
+    model = {"name": "ensemble", "members": [config.model for config in configs], "consensus": consensus}
+    raw = {**configs[0].model_dump(mode="json"), "model": model, "average": 0.0}
+    config = build_config(raw)
+    data = load_dataset(config)
+    network = make_model(config, data)
+    assert isinstance(network, Ensemble)
+    for run, member in zip(runs, network.members):
+        RunDir(run).load_weights(member, last=last)
+    return Gathered(config, network, data, min(RunDir(run).trained_share() for run in runs))
 
 
 def save_ensemble(
@@ -28,33 +63,33 @@ def save_ensemble(
 ) -> Config:
     """Write the mean of the runs' networks into ``out``: its config and all weights, nothing linked.
 
-    The runs must share data and noise; their architectures may differ. ``last`` takes the weights of each
-    run's last update where it averages them. What stands in ``out`` already is
-    left alone where it is this ensemble, and else refused unless ``overwrite``. ``trust`` as in
-    :meth:`RunDir.config`.
+    The runs must be different ones that share data and noise; their architectures may differ. ``last`` takes
+    the weights of each run's last update where it averages them. What stands in ``out`` already is left alone
+    where it is this ensemble, and else refused unless ``overwrite``. ``trust`` as in :meth:`RunDir.config`.
     """
-    configs = [RunDir(run).config(trust=trust) for run in runs]
-    _require_alike(runs, configs)
-    model = {"name": "ensemble", "members": [config.model for config in configs], "consensus": consensus}
-    raw = {**configs[0].model_dump(mode="json"), "model": model, "average": 0.0}
-    config = build_config(raw)
-    network = make_model(config, load_dataset(config))
-    assert isinstance(network, Ensemble)
-    for run, member in zip(runs, network.members):
-        RunDir(run).load_weights(member, last=last)
+    made = gather(runs, consensus=consensus, last=last, trust=trust)
     target = RunDir(out)
-    if target.config_file.exists() and _holds(target, config, network):
-        return config
+    if target.config_file.exists() and _holds(target, made.config, made.network):
+        return made.config
     if target.config_file.exists() and target.weights_file.exists() and not overwrite:
         raise InputError(
             f"'{out}' holds another ensemble, or its members were trained anew; --overwrite replaces it and "
             "its results"
         )
     begun = not overwrite and not target.weights_file.exists()  # a call killed before it wrote them goes on
-    with target.claimed(config, resume=begun, overwrite=overwrite):
-        target.begin(config, overwrite=overwrite)
-        target.save_weights(network, config, trained=min(RunDir(run).trained_share() for run in runs))
-    return config
+    with target.claimed(made.config, resume=begun, overwrite=overwrite):
+        target.begin(made.config, overwrite=overwrite)
+        target.save_weights(made.network, made.config, trained=made.trained)
+    return made.config
+
+
+def require_different(runs: Sequence[Path]) -> None:
+    """Refuse a run that is given twice, by whatever path: it would count for two among the members."""
+    seen: set[Path] = set()
+    for run in runs:
+        if run.resolve() in seen:
+            raise InputError(f"'{run}' is given twice; expected different runs: an ensemble is their mean")
+        seen.add(run.resolve())
 
 
 def _require_alike(runs: Sequence[Path], configs: Sequence[Config]) -> None:
