@@ -63,6 +63,25 @@ def test_twice_the_minutes_are_twice_the_passes(
         assert budget(tmp_path / f"{minutes}") == 60 * minutes * pace
 
 
+@pytest.mark.parametrize(("epochs", "told"), [(0.5, True), (0.9, True), (1.5, False), (30, False)])
+def test_minutes_that_give_less_than_an_epoch_are_warned_of_with_what_one_takes(
+    own: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    epochs: float,
+    told: bool,
+) -> None:
+    an_epoch = 24 * 4  # samples, two noises, each with a step of the search
+    paced(monkeypatch, passes_per_second=an_epoch / (60 * 2))  # one takes two minutes
+    run_train(own, [], out=tmp_path / "run", **KEPT, minutes=2 * epochs, dry_run=True)
+    said = " ".join(capsys.readouterr().out.split())
+    sentence = (
+        f"{2 * epochs:g} minutes are less than one epoch: not every sample will be seen; one epoch takes"
+    )
+    assert (f"warning: {sentence} about 2 minutes" in said) == told
+
+
 def paced(monkeypatch: pytest.MonkeyPatch, *, passes_per_second: float) -> float:
     """Let every measurement come out as told."""
     monkeypatch.setattr("wassermix.engine.cost._pace", lambda state: passes_per_second)

@@ -30,7 +30,18 @@ def say_plan(plan: Plan, minutes: float) -> None:
         f"{here}: {plan.cost.passes_per_second:,.0f} forward+backward passes per second; {minutes:g} minutes "
         f"are {plan.cost.passes:,} of them, {plan.cost.epochs:.1f} epochs"
     )
+    if plan.cost.epochs < 1:
+        say(_too_short(minutes, minutes / plan.cost.epochs))
     say(expectation(plan.config))
+
+
+def _too_short(minutes: float, an_epoch: float) -> str:
+    """That some samples will not be seen at all, and how long one look at each of them takes."""
+    whole = f"{an_epoch:.0f}" if an_epoch >= 10 else f"{an_epoch:.2g}"
+    return (
+        f"warning: {minutes:g} minutes are less than one epoch: not every sample will be seen; one epoch "
+        f"takes about {whole} minutes here, and a good training many"
+    )
 
 
 def expectation(config: Config) -> str:
