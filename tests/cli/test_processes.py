@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from cli.words import lines, run
-from wassermix.cli.processes import relaunched, split_processes
+from wassermix.cli.launch import code_of
+from wassermix.cli.processes import SPOKEN, complain, relaunched, split_processes
 from wassermix.cli.target import as_one
 from wassermix.core.errors import InputError
 
@@ -115,6 +116,53 @@ def test_where_one_process_is_killed_the_other_stops_with_a_sentence_and_resume_
     assert run(monkeypatch, *certify, "killed", "--resume") == 0
     assert run(monkeypatch, *certify, "straight") == 0
     assert rows(work, "killed") == rows(work, "straight")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("train", "vectors", "data=no-such-data"),
+            "wassermix: data 'no-such-data' is unknown; expected one of",
+        ),
+        (("certify", "no-such-run"), "wassermix: run 'no-such-run' does not exist;"),
+    ],
+    ids=["train", "certify"],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2_however_many_processes(
+    work: Path, words: tuple[str, ...], said: str
+) -> None:
+    both = wassermix(work, "--processes", 2, *words)
+    (sentence,) = both.communicate()[1].splitlines()
+    assert sentence.startswith(said)
+    assert both.returncode == 2
+
+
+def test_of_several_processes_the_first_to_fail_speaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file, times in ((tmp_path / "spoken", 1), (tmp_path / "no" / "folder", 2), (None, 2)):
+        if file is None:
+            monkeypatch.delenv(SPOKEN)
+        else:
+            monkeypatch.setenv(SPOKEN, str(file))
+        complain("wassermix: no")
+        complain("wassermix: no")
+        assert capsys.readouterr().err == "wassermix: no\n" * times
+
+
+@pytest.mark.parametrize(
+    ("ended", "code", "told"),
+    [(2, 2, ""), (1, 1, ""), (-signal.SIGKILL, 1, "(SIGKILL)"), (-signal.SIGINT, 1, "")],
+)
+def test_the_exit_code_of_a_process_is_handed_on_and_a_signal_named(
+    ended: int, code: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of(ended) == code
+    said = capsys.readouterr().err
+    assert told in said
+    assert bool(said) == bool(told)
 
 
 def test_an_ensemble_is_saved_by_the_first_process_alone(

@@ -39,7 +39,7 @@ from wassermix.cli.arguments import (
 from wassermix.cli.common import JobOptions, OutputOptions, TargetOptions
 from wassermix.cli.new_data import NewData
 from wassermix.cli.options import command_with
-from wassermix.cli.processes import relaunched, split_processes
+from wassermix.cli.processes import complain, relaunched, split_processes
 from wassermix.cli.stopped import how_to_go_on, sentence_of
 from wassermix.core.errors import InputError, LostProcessError
 from wassermix.core.memory import keep_freed_memory
@@ -338,10 +338,10 @@ def main() -> None:
             sys.stderr.write(f"wassermix: interrupted; {how_to_go_on(given)}\n")
         sys.exit(INTERRUPTED)
     except LostProcessError as error:
-        sys.stderr.write(f"wassermix: {error}; {how_to_go_on(given)}\n")
+        complain(f"wassermix: {error}; {how_to_go_on(given)}")
         sys.exit(1)
     except Exception as error:
         if debug:
             traceback.print_exc()
-        sys.stderr.write(f"{sentence_of(error)}\n")
+        complain(sentence_of(error))
         sys.exit(2 if isinstance(error, InputError) else 1)

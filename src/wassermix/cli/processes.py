@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from wassermix.core.errors import InputError
 
-__all__ = ["relaunched", "split_processes"]
+__all__ = ["complain", "relaunched", "split_processes"]
 
 FLAG = "--processes"
+SPOKEN = "WASSERMIX_SPOKEN"
+"""The variable that names a file which the first of several processes makes before it speaks of an error."""
 SHARED = ("train", "certify", "attack")
 """Commands whose work several processes can share."""
 
@@ -42,11 +46,29 @@ def relaunched(words: Sequence[str], processes: int) -> int | None:
         raise InputError(f"{FLAG} goes with {', '.join(SHARED)}; {what}")
     threads = max(1, (os.cpu_count() or 1) // processes)
     launch = ["--standalone", "--nproc-per-node", str(processes), "-m", "--", "wassermix", *words]
-    environment = {"OMP_NUM_THREADS": str(threads), **os.environ}
-    command = [sys.executable, "-m", "torch.distributed.run", *launch]
+    command = [sys.executable, "-m", "wassermix.cli.launch", *launch]
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {"OMP_NUM_THREADS": str(threads), **os.environ, SPOKEN: str(Path(folder) / "spoken")}
+        return _waited_for(command, environment)
+
+
+def _waited_for(command: Sequence[str], environment: dict[str, str]) -> int:
     with subprocess.Popen(command, env=environment) as launched:
         try:
             return launched.wait()
         except KeyboardInterrupt:  # the processes got it too, and end by themselves
             launched.wait()
             raise
+
+
+def complain(sentence: str) -> None:
+    """Say what went wrong, unless another process of the same command has: they mostly fail alike."""
+    file = os.environ.get(SPOKEN)
+    if file is not None:
+        try:
+            Path(file).touch(exist_ok=False)
+        except FileExistsError:
+            return
+        except OSError:  # where it cannot be known, rather twice than not at all
+            pass
+    sys.stderr.write(f"{sentence}\n")
