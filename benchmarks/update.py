@@ -26,7 +26,8 @@ from wassermix.core.machine import has_bfloat16, processor_name
 from wassermix.core.memory import keep_freed_memory
 from wassermix.data import TensorSplit
 from wassermix.engine.average import WeightAverage
-from wassermix.engine.precision import Precision, computing_in
+from wassermix.engine.precision import computing_in
+from wassermix.engine.settings import Precision
 from wassermix.methods.noise import noises
 from wassermix.models import build_model
 from wassermix.models.one_channel import image_gradient

@@ -16,7 +16,8 @@ from wassermix.data import Split
 from wassermix.data.protocol import is_streamed
 from wassermix.embed import Embedding
 from wassermix.engine.build import Parts
-from wassermix.engine.precision import Precision, computing_in, warn_where_slow
+from wassermix.engine.precision import computing_in, warn_where_slow
+from wassermix.engine.settings import Precision
 from wassermix.geodesic.protocol import Regularizer
 from wassermix.methods import Batch, Method
 from wassermix.methods.protocol import current, perturbation

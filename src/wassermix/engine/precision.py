@@ -5,17 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from wassermix.core.machine import has_bfloat16
+from wassermix.engine.settings import Precision
 
-__all__ = ["Precision", "computing_in", "warn_where_slow"]
-
-Precision = Literal["float32", "bfloat16"]
-"""What a network's products are computed in while it trains."""
+__all__ = ["computing_in", "warn_where_slow"]
 
 
 @contextmanager

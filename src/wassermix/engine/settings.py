@@ -23,7 +23,6 @@ from wassermix.core.registry import Registry
 from wassermix.core.settings import nearest, parse_number
 from wassermix.data.registry import DATA
 from wassermix.embed.registry import EMBEDDINGS
-from wassermix.engine.precision import Precision
 from wassermix.geodesic.registry import REGULARIZERS
 from wassermix.methods.registry import METHODS
 from wassermix.models.registry import MODELS
@@ -31,6 +30,7 @@ from wassermix.models.registry import MODELS
 __all__ = [
     "LENGTHS",
     "Config",
+    "Precision",
     "Section",
     "apply_overrides",
     "build_config",
@@ -62,6 +62,8 @@ LATER = {"precision": "float32"}
 SHORTHANDS = (*FAMILIES, "schedule")
 """Sections for which ``key=value`` means ``key.name=value``."""
 
+Precision = Literal["float32", "bfloat16"]
+"""What a network's products are computed in while it trains."""
 Section = dict[str, Any]
 """``{"name": ..., option: value, ...}``: one component, fully resolved."""
 
