@@ -18,12 +18,12 @@ LEVELS = (0.5, 0.9, 0.99)
 """Of the distribution of p_A the tables tell these."""
 
 
+TABLES = ("recipe-search", "recipe-search-long", "scaling", "scaling-half", "equal-compute", "records")
+
+
 def write_recommendation(results: Path, docs: Path) -> None:
     """Put what was measured between the page's marks, and draw the curve, as far as there are records."""
-    short, long, scaling, equal, records = (
-        _read(results / f"{name}.json")
-        for name in ("recipe-search", "recipe-search-long", "scaling", "equal-compute", "records")
-    )
+    short, long, scaling, half, equal, records = (_read(results / f"{name}.json") for name in TABLES)
     page = docs / "choose-a-method.md"
     before, _, rest = page.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -41,18 +41,22 @@ def write_recommendation(results: Path, docs: Path) -> None:
     page.write_text("\n".join([before + BEGIN, *lines, END]) + after)
     if scaling["results"]:
         draw_scaling(scaling, rows, records, docs / "scaling.svg")
-        write_measured(scaling, docs.parent / "src" / "wassermix" / "recipes" / "measured.json")
+        write_measured([half, scaling], docs.parent / "src" / "wassermix" / "recipes" / "measured.json")
 
 
-def write_measured(scaling: dict[str, Any], path: Path) -> None:
+def write_measured(tables: list[dict[str, Any]], path: Path) -> None:
     """What the recipe reached at each length, for `wassermix train DATA --minutes` to tell beforehand."""
+    path.write_text(json.dumps([_reached(table) for table in tables if table["results"]], indent=1) + "\n")
+
+
+def _reached(table: dict[str, Any]) -> dict[str, Any]:
     rows = [
         {"passes": round(row["passes"]), "acr": row["acr"], "certified": row["certified"]}
-        for name, row in scaling["results"].items()
+        for name, row in table["results"].items()
         if name.startswith("recipe at ")
     ]
-    record = {"data": "mnist", "sigma": 1.0, "certify": scaling["certify"], "rows": rows}
-    path.write_text(json.dumps(record, indent=1) + "\n")
+    sigma = table["common"]["method.sigma"]
+    return {"data": "mnist", "sigma": sigma, "certify": table["certify"], "rows": rows}
 
 
 def _read(path: Path) -> dict[str, Any]:

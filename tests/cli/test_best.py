@@ -168,7 +168,13 @@ RECORD: dict[str, Any] = {
     "sigma": 1.0,
     "certify": {"mode": "fixed", "n": 2000, "images": 500},
     "rows": [
-        {"passes": passes, "certified": [{"radius": r / 4, "accuracy": best - r / 40} for r in range(5)]}
+        {
+            "passes": passes,
+            "certified": [
+                {"radius": r / 4, "accuracy": best - r / 40, "low": best - r / 40 - 0.02, "high": 0.99}
+                for r in range(5)
+            ],
+        }
         for passes, best in ((600_000, 0.9), (9_600_000, 0.95))
     ],
 }
@@ -177,7 +183,7 @@ RECORD: dict[str, Any] = {
 @pytest.fixture
 def record(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two lengths were measured."""
-    monkeypatch.setattr("wassermix.cli.best._measured", lambda: RECORD)
+    monkeypatch.setattr("wassermix.cli.best._measured", lambda: [RECORD])
 
 
 def measured(**changes: Any) -> Config:
@@ -189,8 +195,8 @@ def measured(**changes: Any) -> Config:
 @pytest.mark.usefixtures("record")
 def test_what_was_measured_is_told_with_how_it_was_measured() -> None:
     told = expectation(measured())
-    assert "on mnist at sigma 1 after 0.6 million passes (mode fixed, n = 2000, 500 test images)" in told
-    assert "certified 90% at 0, 85% at 0.5, 80% at 1 (radius)" in told
+    assert "on mnist at sigma 1 after 0.6 million passes (mode fixed, n = 2000, 500 test images" in told
+    assert "certified 90% (88% to 99%) at radius 0, 85% (83% to 99%) at radius 0.5, 80% (" in told
     assert expectation(measured(seed=7, device="cpu")) == told
 
 
@@ -228,6 +234,6 @@ def test_a_length_is_told_up_to_three_times_a_measured_one() -> None:
 
 def test_what_ships_is_told_of_the_recipe_that_it_was_measured_on() -> None:
     shipped = json.loads(files("wassermix.recipes").joinpath("measured.json").read_text(encoding="utf-8"))
-    for row in shipped["rows"]:
-        config = measured(data=shipped["data"], sigma=shipped["sigma"], budget=f"passes:{row['passes']}")
-        assert f"certified {row['certified'][0]['accuracy']:.0%} at 0," in expectation(config)
+    for known, row in ((one, row) for one in shipped for row in one["rows"]):
+        config = measured(data=known["data"], sigma=known["sigma"], budget=f"passes:{row['passes']}")
+        assert f"certified {row['certified'][0]['accuracy']:.0%} (" in expectation(config)
