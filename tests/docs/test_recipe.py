@@ -25,7 +25,8 @@ def row(acr: float, shares: dict[float, float]) -> dict[str, Any]:
 def record(**rows: dict[str, Any]) -> dict[str, Any]:
     named = {name.replace("_", " "): own for name, own in rows.items()}
     return {
-        "table": "t", "certify": PLAN, "common": {"budget": "passes:300000", "method.sigma": 1.0}, "control": "none",
+        "table": "t", "certify": PLAN, "control": "none",
+        "common": {"budget": "passes:300000", "method.sigma": 1.0},
         "results": named, "against_control": {}, "published": {"theirs": {"passes": 9, "certified": [90.0]}},
     }  # fmt: skip
 
