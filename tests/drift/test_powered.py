@@ -37,6 +37,24 @@ def test_the_interval_covers_the_truth_whatever_the_controls(control: str, weigh
     assert 0.89 <= covered <= 1  # 200 draws at 95%: four standard errors
 
 
+@pytest.mark.parametrize("accuracy", [0.9, 0.95, 0.98])
+@pytest.mark.parametrize("m", [30, 100])
+def test_the_interval_covers_the_truth_of_a_model_that_is_hardly_ever_wrong(accuracy: float, m: int) -> None:
+    covered = []
+    for seed in range(300):
+        source = rng(seed)
+        chance = np.clip(accuracy + 0.5 * (1 - accuracy) * source.normal(size=1000), 0, 1)
+        correct = (source.random(1000) < chance).astype(float)
+        index = source.choice(1000, m)
+        for one in (
+            powered_interval(correct[index], index, chance[:, None], rng=source),
+            labels_only(correct[index]),
+        ):
+            covered.append(one.low <= correct.mean() <= one.high)
+            assert one.low <= one.estimate <= one.high
+    assert np.mean(covered) >= 0.925  # 95% less three standard errors of 300 independent worlds
+
+
 def test_good_controls_make_it_narrower_and_useless_ones_hardly_wider() -> None:
     for control, low, high in (("good", 0.0, 0.93), ("useless", 0.9, 1.1)):
         widths = np.array(

@@ -43,7 +43,7 @@ def powered_interval(
     so that a useless ``g`` costs width, never validity. ``weights (m,)`` are ``1 / (N p_j)`` where ``j`` was
     drawn with the chance ``p_j`` in each draw (:func:`~wassermix.drift.ask.ask`); 1 for a uniform draw.
     ``counted`` are the rows of ``controls`` that the mean over all runs over, by default all of them.
-    Student's t-interval over the labelled samples.
+    Student's t-interval over the labelled samples and one more of each sort (:func:`_student`).
     """
     m, count = len(correct), len(controls)
     require_enough(m)
@@ -56,20 +56,12 @@ def powered_interval(
         guess = np.clip(design @ _fitted(design[index[others]], correct[others], weights[others]), 0, 1)
         terms[fold] = guess[whole].mean() + weights[fold] * (correct[fold] - guess[index[fold]])
         spread[fold] = guess[whole].var()
-    error = np.sqrt(terms.var(ddof=1) / m + spread.mean() / len(whole))
-    half = float(stats.t.ppf(0.5 + confidence / 2, m - 1) * _widened(error, correct, m))
-    centre = float(terms.mean())
-    return Interval(float(np.clip(centre, 0, 1)), max(0.0, centre - half), min(1.0, centre + half))
+    return _student(terms, confidence, more=float(spread.mean()) / len(whole))
 
 
 def labels_only(correct: Floats, *, weights: Floats | None = None, confidence: float = 0.95) -> Interval:
     """The same from the labels alone: what the estimators' help is measured against."""
-    m = len(correct)
-    terms = correct if weights is None else weights * correct
-    error = _widened(float(terms.std(ddof=1)) / np.sqrt(m), correct, m)
-    half = float(stats.t.ppf(0.5 + confidence / 2, m - 1) * error)
-    centre = float(terms.mean())
-    return Interval(float(np.clip(centre, 0, 1)), max(0.0, centre - half), min(1.0, centre + half))
+    return _student(correct if weights is None else weights * correct, confidence)
 
 
 def _fitted(design: Floats, correct: Floats, weights: Floats) -> Floats:
@@ -80,8 +72,16 @@ def _fitted(design: Floats, correct: Floats, weights: Floats) -> Floats:
     return np.linalg.solve(weighted.T @ design + ridge, weighted.T @ correct).astype(np.float64)
 
 
-def _widened(error: float, correct: Floats, m: int) -> float:
-    """The standard error, at least that of one more sample of each sort."""
-    share = (correct.sum() + 1) / (m + 2)
-    least = np.sqrt(share * (1 - share) / (m + 2)) if correct.min() == correct.max() else 0.0
-    return float(max(error, least))
+def _student(terms: Floats, confidence: float, *, more: float = 0.0) -> Interval:
+    """Student's interval for the mean of ``terms (m,)``, whose variance has a part ``more`` besides theirs.
+
+    Its limits are those of the terms and of two samples more, one wrong (0) and one right (1), much as
+    Agresti and Coull add them to a share: where nearly every answer is right, a few labels hold hardly a
+    wrong one, and their own spread says far too little. The estimate is the mean of the terms alone.
+    """
+    m = len(terms)
+    guarded = np.append(terms, (0.0, 1.0))
+    error = np.sqrt(guarded.var(ddof=1) / (m + 2) + more)
+    half = float(stats.t.ppf(0.5 + confidence / 2, m - 1) * error)
+    centre, estimate = float(guarded.mean()), float(np.clip(terms.mean(), 0, 1))
+    return Interval(estimate, max(0.0, centre - half), min(1.0, centre + half))
