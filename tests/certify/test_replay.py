@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 import torch
@@ -78,12 +79,16 @@ class Published:
         beside.write_text(json.dumps(told))
 
 
-@pytest.fixture(params=["fixed", "grid"])
-def published(request: pytest.FixtureRequest, tmp_path: Path) -> Published:
-    split, model = job.Points(), Line()
+@pytest.fixture(scope="module", params=["fixed", "grid"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certification by each rule, made once: the tests tamper with copies of it."""
     settings = CertifySettings(sigma=0.5, mode=request.param, n=1500)
-    certify_to_files(model, split, job.INDICES, settings=settings, output=Output(tmp_path / "certify", "job"))
-    return Published(tmp_path / "certify" / "job.tsv", model, split)
+    return published_of(Line(), tmp_path_factory.mktemp("made"), settings).path.parent
+
+
+@pytest.fixture
+def published(made: Path, tmp_path: Path) -> Published:
+    return Published(Path(copytree(made, tmp_path / "certify")) / "job.tsv", Line(), job.Points())
 
 
 def proved(cells: list[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 import torch
@@ -15,11 +16,17 @@ from wassermix.certify.cost import estimate_cost
 from wassermix.core.errors import InputError
 
 
-@pytest.fixture(params=["fixed", "grid", "tolerance"])
-def certified(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    settings = CertifySettings(sigma=0.5, mode=request.param, n=1500)
-    job.run(tmp_path / "certify", settings=settings)
-    return tmp_path / "certify" / "job.tsv"
+@pytest.fixture(scope="module", params=["fixed", "grid", "tolerance"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certification by each rule, made once: the tests change copies of it."""
+    out = tmp_path_factory.mktemp("made")
+    job.run(out, settings=CertifySettings(sigma=0.5, mode=request.param, n=1500))
+    return out
+
+
+@pytest.fixture
+def certified(made: Path, tmp_path: Path) -> Path:
+    return Path(copytree(made, tmp_path / "certify")) / "job.tsv"
 
 
 def change(table: Path, column: int, value: str, *, where: str) -> int:

@@ -11,13 +11,14 @@ import torch
 import wassermix as wm
 from drift.problems import Corners, classes, reference, rng, seen
 from wassermix.core.errors import InputError
+from wassermix.core.files import write_json
 from wassermix.core.intervals import holm
 from wassermix.core.settings import options_of
 from wassermix.drift.check import disagreement_of
 from wassermix.drift.estimators.plan import CarriedLabels
 from wassermix.drift.interval import resampled
 from wassermix.drift.labelled import read_labels
-from wassermix.drift.result import DriftResult, read_result, write_result
+from wassermix.drift.result import DriftResult, read_result
 from wassermix.drift.settings import DriftSettings
 
 FAST = {"permutations": 39, "resamples": 20, "points": 5}
@@ -82,7 +83,7 @@ def test_labels_narrow_it_down(monitor: wm.DriftMonitor) -> None:
 
 
 def test_a_result_survives_its_file(moved: DriftResult, tmp_path: Path) -> None:
-    write_result(tmp_path / "one.json", moved)
+    write_json(tmp_path / "one.json", moved.record())
     assert read_result(tmp_path / "one.json").record() == moved.record()
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from wassermix.core.errors import InputError
 from wassermix.embed import PCA
 from wassermix.geodesic.path import Geodesic
-from wassermix.geodesic.smoothness import GeodesicSmoothness, _loss, geodesic_smoothness, path_risk
+from wassermix.geodesic.smoothness import GeodesicSmoothness, _loss, _Risk, geodesic_smoothness
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -40,7 +40,8 @@ def small_path(n: int = 8, m: int = 6, d: int = 4) -> Geodesic:
 def brute_force(net: nn.Module, path: Geodesic, score: str, noise: Tensor | None = None) -> float:
     """The total variation of R on a grid so fine that it is the integral."""
     times = torch.linspace(0, 1, 4001, dtype=torch.float64)
-    parts = [path_risk(net, path, t, loss=_loss(score), noise=noise).detach() for t in times.split(500)]
+    risk = _Risk(net, path, _loss(score), noise)
+    parts = [risk.at(t).detach() for t in times.split(500)]
     return float(torch.cat(parts).diff().abs().sum())
 
 
@@ -70,9 +71,7 @@ def test_differences_do_not_fall_when_points_are_added() -> None:
     values = []
     for count in (0, 1, 5, 20, 40):
         some = torch.cat([torch.tensor([0.0, 1.0], dtype=torch.float64), times[:count]]).sort().values
-        values.append(
-            float(path_risk(net, path, some, loss=_loss("kl"), noise=None).diff().abs().sum().detach())
-        )
+        values.append(float(_Risk(net, path, _loss("kl"), None).at(some).diff().abs().sum().detach()))
     assert all(more >= fewer - 1e-9 for fewer, more in itertools.pairwise(values))
 
 

@@ -52,6 +52,56 @@ def test_one_run_is_judged_in_words_with_the_numbers_of_its_files(tmp_path: Path
     assert f"up and down by {np.mean([pair['total_variation'] for pair in pairs]):.2f} on the way" in text
 
 
+def attacks_of(run: Path) -> list[str]:
+    return [sentence for sentence in verdict(load_run(run)) if sentence.startswith("Attacked")]
+
+
+def with_check(run: Path, name: str, *, right: int | None = None) -> Path:
+    """A run whose only check of its attack failed, with so many samples right under it."""
+    (path,) = (run / "attack").glob("*.json")
+    told = json.loads(path.read_text())
+    told["checks"] = [{"name": name, "passed": False, "message": "-"}]
+    if right is not None:
+        told["per_image"]["robust_correct"] = [i < right for i in range(200)]
+    path.write_text(json.dumps(told))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("check", "right", "doubted"),
+    [("gradients", None, True), ("strength", None, False), ("gradients", 0, False)],
+    ids=["a failed check casts doubt", "strength is advice", "nothing is below zero"],
+)
+def test_an_attack_is_doubted_only_where_its_number_may_be_too_high(
+    tmp_path: Path, check: str, right: int | None, doubted: bool
+) -> None:
+    run = write_run(tmp_path / "run")
+    with_check(run, check, right=right)
+    (sentence,) = attacks_of(run)
+    assert ("may be too high" in sentence) == doubted
+
+
+def test_attacks_within_different_balls_are_told_apart(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    first = with_check(run, "strength", right=50)
+    for name, right, eps in (("weaker", 60, 8 / 255), ("wider", 10, 16 / 255)):
+        told = json.loads(first.read_text())
+        told["per_image"]["robust_correct"] = [i < right for i in range(200)]
+        (run / "attack" / f"{name}.json").write_text(json.dumps(told | {"eps": eps, "seed": 1}))
+    near, far = sorted(attacks_of(run), key=lambda sentence: "leaves 5.0%" in sentence)
+    assert "the strongest of 2 there, leaves 25.0%" in near
+    assert "leaves 5.0%" in far
+
+
+def test_classes_that_are_all_alike_are_not_ranked(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    for log in (run / "certify").iterdir():
+        log.unlink()
+    with_check(run, "strength", right=0)
+    (sentence,) = [one for one in verdict(load_run(run)) if one.startswith("Class by class")]
+    assert sentence.endswith("0.0% in each of 10 classes.")
+
+
 def test_the_audit_of_several_runs_is_in_the_headline_and_on_the_terminal(
     page: Page, two_runs: list[Path]
 ) -> None:

@@ -73,6 +73,11 @@ class AttackResult:
         """Whether the number is more than an upper bound."""
         return any(check.passed for check in self.checks if check.name == "strength")
 
+    @property
+    def doubts(self) -> tuple[Check, ...]:
+        """Failed checks by which the number itself may be wrong; ``strength`` only says how far it reaches."""
+        return tuple(check for check in self.checks if not check.passed and check.name != "strength")
+
     def __repr__(self) -> str:
         low, high = self.robust.low, self.robust.high
         return (

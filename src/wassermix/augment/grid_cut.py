@@ -12,22 +12,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-__all__ = ["cut_energy", "cut_grid"]
+__all__ = ["cut_grid"]
 
 Array = NDArray[np.float64]
 LARGEST = 2**30  # scipy's flows are 32-bit integers; so is the sum of all that leave the source
 
 
-def cut_energy(labels: NDArray[np.int64], unary: Array, right: Array, down: Array) -> float:
-    """``sum_p unary[p, l_p] + sum_pq w_pq ((l_p - l_q) / (L - 1))^2`` for one grid of labels ``(a, b)``."""
-    share = labels / (unary.shape[2] - 1)
-    price = np.take_along_axis(unary, labels[..., None], axis=2).sum()
-    price += (right * np.diff(share, axis=1) ** 2).sum() + (down * np.diff(share, axis=0) ** 2).sum()
-    return float(price)
-
-
 def cut_grid(unary: Array, right: Array, down: Array) -> NDArray[np.int64]:
-    """The labels ``(a, b)`` of the least :func:`cut_energy`.
+    """The labels ``l (a, b)`` of the least ``sum_p unary[p, l_p] + sum_pq w_pq ((l_p - l_q) / (L - 1))^2``.
 
     Args:
         unary: the price of each label, ``(a, b, L)`` with ``L >= 2``.

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
+from wassermix.certify.settings import Prior
+
 __all__ = [
     "capped",
     "certified_radius",
@@ -21,8 +23,6 @@ __all__ = [
     "union_of_looks_levels",
 ]
 
-Prior = tuple[tuple[float, float, float], ...]
-"""A mixture of betas: (weight, a, b) of each; weights sum to 1."""
 JEFFREYS: Prior = ((1.0, 0.5, 0.5),)
 SMALLEST_UNIFORM = 0.05
 """No smaller number is used in the randomised bound."""

@@ -24,6 +24,7 @@ Layout = Literal["channels_last", "contiguous"]
 Precision = Literal["float32", "float64", "bfloat16"]
 Bound = Literal["randomised", "plain"]
 Prior = tuple[tuple[float, float, float], ...]
+"""A mixture of betas: (weight, a, b) of each; weights sum to 1."""
 SAMPLERS = ("auto", "exact", "gaussian")
 FORMER_SAMPLER = "torch"
 """The noise of versions that drew from torch's own generator: 32 bits of seed, kept to replay their files."""

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from wassermix.core.errors import InputError
-from wassermix.core.files import read_json, write_json
+from wassermix.core.files import read_json
 from wassermix.drift.interval import Interval
 from wassermix.drift.moved import Column, Moved
 from wassermix.drift.shift_test import ShiftTest
 from wassermix.drift.way import Way
 
-__all__ = ["ClassEstimate", "DriftResult", "Powered", "read_result", "write_result"]
+__all__ = ["ClassEstimate", "DriftResult", "Powered", "read_result"]
 
 FORMAT = 1
 
@@ -76,11 +76,6 @@ class DriftResult:
         """All of it as plain JSON values; the parameters stand at the top."""
         own = asdict(self)
         return {"format": FORMAT, **own.pop("parameters"), **own, "loss": self.loss}
-
-
-def write_result(path: Path, result: DriftResult) -> None:
-    """Write a result atomically."""
-    write_json(path, result.record())
 
 
 def read_result(path: Path) -> DriftResult:

@@ -22,7 +22,6 @@ __all__ = [
     "rank",
     "share_of",
     "synchronised",
-    "wait_for_all",
     "world_size",
     "wrapped",
 ]
@@ -76,12 +75,6 @@ def joined(own: Tensor, length: int) -> Tensor:
     shares = [torch.empty_like(own) for _ in range(world_size())]
     dist.all_gather(shares, own)
     return torch.stack(shares, dim=1).flatten(0, 1)[:length]
-
-
-def wait_for_all() -> None:
-    """Go on only when every process has come here."""
-    if world_size() > 1:
-        dist.barrier()
 
 
 def synchronised(model: nn.Module) -> None:

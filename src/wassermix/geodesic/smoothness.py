@@ -17,7 +17,7 @@ from wassermix.embed import Embedding
 from wassermix.geodesic.path import LABELS, Geodesic, Labels, PathPoint, value_and_velocity
 from wassermix.transport import ExactMap, PairMap, TransportMap
 
-__all__ = ["GeodesicSmoothness", "geodesic_smoothness", "path_risk"]
+__all__ = ["GeodesicSmoothness", "geodesic_smoothness"]
 
 Score = Literal["kl", "ce"]
 SCORES = get_args(Score)
@@ -69,11 +69,6 @@ def geodesic_smoothness(
     with keeping_statistics(net):
         total = estimate(_Risk(net, path, loss, noise), points, label_term=label_term, generator=generator)
     return total if power == 1 else total**power
-
-
-def path_risk(net: Classifier, path: Geodesic, times: Tensor, *, loss: Loss, noise: Tensor | None) -> Tensor:
-    """``R(t)`` at each of ``times (p,)``, all in one forward: ``(p,)``."""
-    return _Risk(net, path, loss, noise).at(times)
 
 
 @dataclass(frozen=True)

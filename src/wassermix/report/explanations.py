@@ -12,8 +12,8 @@ CERTIFICATES = (
 )
 ATTACKS = (
     "An attack looks for a disturbance within eps that changes the answer. Attacked accuracy is an "
-    "upper bound on robust accuracy: a stronger attack may find more. Where a sanity check fails, the "
-    "attack was probably too weak for the number to mean much."
+    "upper bound on robust accuracy: a stronger attack may find more. A sanity check that fails says "
+    "why the number may be far too high; 'strength' only says that a stronger attack is worth running."
 )
 TESTS = (
     "Two runs that saw the same images are compared by the images that only one of them gets right "

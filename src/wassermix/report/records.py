@@ -135,6 +135,11 @@ class Attacked:
         return self.result.checks
 
     @property
+    def doubts(self) -> tuple[Check, ...]:
+        """Failed checks by which the number itself may be wrong."""
+        return self.result.doubts
+
+    @property
     def smoothed(self) -> bool:
         """Whether the attacked classifier was the smoothed one, which votes under noise."""
         return "votes" in self.result.parameters

@@ -8,7 +8,7 @@ from statistics import fmean
 import numpy as np
 
 from wassermix.core.intervals import Share
-from wassermix.report.records import Audited, CertifiedSet, RunRecord
+from wassermix.report.records import Attacked, Audited, CertifiedSet, RunRecord
 from wassermix.report.wording import interval, percent
 
 __all__ = ["along", "audit_groups", "other_weights", "smoothness", "variation", "verdict"]
@@ -123,17 +123,21 @@ def _widest(run: RunRecord) -> CertifiedSet:
 
 
 def _attacked(run: RunRecord) -> Iterator[str]:
-    if run.attacked:
-        worst = min(run.attacked, key=lambda one: one.robust.accuracy)
-        doubt = (
-            ""
-            if all(check.passed for check in worst.checks)
-            else "; a sanity check failed, so even that may be too high"
-        )
-        yield (
-            f"Attacked: the strongest of {len(run.attacked)} ({worst.title}) leaves {_told(worst.robust)}, "
-            f"an upper bound{doubt}."
-        )
+    """The strongest attack within each ball: numbers of different balls are no rivals."""
+    balls: dict[object, list[Attacked]] = {}
+    for one in run.attacked:
+        balls.setdefault((one.parameters.get("norm"), one.parameters.get("eps")), []).append(one)
+    for attacks in balls.values():
+        worst = min(attacks, key=_left)
+        among = f", the strongest of {len(attacks)} there," if len(attacks) > 1 else ""
+        doubtful = worst.robust.accuracy > 0 and worst.doubts
+        doubt = "; a sanity check failed, so even that may be too high" if doubtful else ""
+        yield f"Attacked: {worst.title}{among} leaves {_told(worst.robust)}, an upper bound{doubt}."
+
+
+def _left(attack: Attacked) -> tuple[float, int]:
+    """For the strongest attack: what it leaves, and of equals the one on the most images."""
+    return attack.robust.accuracy, -attack.robust.images
 
 
 def _classes(run: RunRecord) -> Iterator[str]:
@@ -143,14 +147,17 @@ def _classes(run: RunRecord) -> Iterator[str]:
         radius = next((r for r in item.table if r > 0), 0.0)
         right, label, what = item.certified(radius), item.label, f"proved at radius {radius:g}"
     elif run.attacked:
-        worst = min(run.attacked, key=lambda one: one.robust.accuracy)
-        right, label, what = worst.flags()[1], worst.label, "left by that attack"
+        worst = min(run.attacked, key=_left)
+        right, label, what = worst.flags()[1], worst.label, f"left by {worst.title}"
     else:
         return
     counts = {int(c): int((label == c).sum()) for c in np.unique(label)}
     shares = {c: float(right[label == c].mean()) for c, count in counts.items() if count >= FEW}
     if len(shares) > 1:
         low, high = min(shares, key=lambda c: shares[c]), max(shares, key=lambda c: shares[c])
+        if shares[low] == shares[high]:
+            yield f"Class by class, {what}: {percent(shares[low])} in each of {len(shares)} classes."
+            return
         yield (
             f"Class by class, {what}: from {percent(shares[low])} (class {_name(run, low)}, {counts[low]} "
             f"samples) to {percent(shares[high])} (class {_name(run, high)}, {counts[high]} samples)."

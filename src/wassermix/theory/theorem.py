@@ -11,15 +11,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from wassermix.theory.augmentation import estimates
 from wassermix.theory.gaussian_model import score
 
 __all__ = ["Setting", "conditions_hold", "improvement", "printed_probability", "proof_probability"]
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
