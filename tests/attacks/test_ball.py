@@ -21,12 +21,18 @@ def test_the_papers_linf_radius_of_two_is_refused_and_explained():
         PGD(eps=2.0, norm="linf")
 
 
+def test_a_linf_radius_as_wide_as_the_scale_is_refused():
+    PGD(eps=254 / 255)
+    with pytest.raises(InputError, match="the ball holds every input"):
+        PGD(eps=1.0)
+
+
 def test_an_l2_radius_beyond_the_diagonal_of_the_box_is_refused():
     x, y = torch.rand(2, 1, 4, 4), torch.tensor([0, 1])
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 2))
-    PGD(eps=4.0, norm="l2", steps=1)(model, x, y)
+    PGD(eps=3.9, norm="l2", steps=1)(model, x, y)
     with pytest.raises(InputError, match="at most 4 apart"):
-        PGD(eps=4.1, norm="l2", steps=1)(model, x, y)
+        PGD(eps=4.0, norm="l2", steps=1)(model, x, y)
     PGD(eps=4.1, norm="l2", steps=1, allow_any_eps=True)(model, x, y)
     PGD(eps=40.0, norm="l2", steps=1, bounds=None)(model, x, y)
 

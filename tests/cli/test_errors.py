@@ -133,12 +133,14 @@ def test_a_model_of_ones_own_that_does_not_fit_the_data_is_refused_before_anythi
     (tmp_path / "misfits.py").write_text(
         "from torch import nn\n\n\n"
         "def narrow():\n    return nn.Sequential(nn.Flatten(), nn.Linear(783, 10))\n\n\n"
-        "def few():\n    return nn.Sequential(nn.Flatten(), nn.Linear(784, 3))\n"
+        "def few():\n    return nn.Sequential(nn.Flatten(), nn.Linear(784, 3))\n\n\n"
+        "def sure():\n    return nn.Sequential(nn.Flatten(), nn.Linear(784, 10), nn.Softmax(dim=1))\n"
     )
     monkeypatch.chdir(tmp_path)
     for name, sentence in (
         ("narrow", "fails on samples of shape (1, 28, 28)"),
         ("few", "one logit for each class"),
+        ("sure", "remove the model's last softmax"),
     ):
         assert run(monkeypatch, "train", "demo", f"model=misfits:{name}", "--out", tmp_path / "run") == 2
         assert sentence in capsys.readouterr().err

@@ -102,7 +102,7 @@ def test_a_test_file_that_does_not_fit_is_refused(tmp_path, header, rows, messag
         ([(1, 2, ""), (2, 3, "b")] * 4, "empty labels"),
         ([(1, 2, n % 2 + 1) for n in range(9)], "labels run from 1 to 2"),
         ([(1, 2, n % 2 + 0.5) for n in range(9)], "not whole numbers"),
-        ([(1, 2, "a") for n in range(9)], "all training labels are 0"),
+        ([(1, 2, "a") for n in range(9)], "all training labels are 'a'"),
         ([], "no rows"),
     ],
 )

@@ -181,6 +181,9 @@ def test_weights_that_do_not_fit_are_named(files, tmp_path):
     (tmp_path / "cut.safetensors").write_bytes(b"12")
     with pytest.raises(InputError, match="not a whole safetensors"):
         load_foreign_model("lenet", weights=tmp_path / "cut.safetensors", shape=(1, 28, 28), num_classes=10)
+    torch.save({"w": torch.zeros(2)}, tmp_path / "saved.pt")
+    with pytest.raises(InputError, match=r"torch\.save wrote it.*save_file"):
+        load_foreign_model("lenet", weights=tmp_path / "saved.pt", shape=(1, 28, 28), num_classes=10)
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def check_eps(
 ) -> None:
     """Refuse a radius whose ball holds every input: no classifier could resist it.
 
-    On inputs in [0,1] with ``d`` entries that is ``eps > 1`` in linf and ``eps > sqrt(d)`` in l2, which
+    On inputs in [0,1] with ``d`` entries that is ``eps >= 1`` in linf and ``eps >= sqrt(d)`` in l2, which
     is not asked while the dimension is unknown (None).
     """
     if not eps >= 0:
@@ -142,7 +142,7 @@ def check_eps(
     if bounds is None or allow_any or (norm == "l2" and dimension is None):
         return
     widest = (bounds[1] - bounds[0]) * (1.0 if norm == "linf" else math.sqrt(dimension or 0))
-    if eps > widest:
+    if eps >= widest:
         raise InputError(
             f"attack: eps is {eps:g} in {norm}, but inputs in [{bounds[0]:g}, {bounds[1]:g}] "
             f"lie at most {widest:g} apart, so the ball holds every input; "

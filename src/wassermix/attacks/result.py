@@ -75,7 +75,7 @@ class AttackResult:
 
     @property
     def doubts(self) -> tuple[Check, ...]:
-        """Failed checks by which the number itself may be wrong; ``strength`` only says how far it reaches."""
+        """Failed checks by which the number may be wrong; ``strength`` only says how far it reaches."""
         return tuple(check for check in self.checks if not check.passed and check.name != "strength")
 
     def __repr__(self) -> str:

@@ -94,8 +94,8 @@ def train_with_progress(
         )
     if distributed.rank() == 0:
         speed = state.images / max(state.seconds, 1e-9)
-        spent = f"{state.epoch} epochs, {state.updates} updates, {state.seconds:.0f} s"
-        say(f"{out}: {spent}, {speed:.0f} images/s")
+        epochs = "1 epoch" if state.epoch == 1 else f"{state.epoch} epochs"
+        say(f"{out}: {epochs}, {state.updates} updates, {state.seconds:.0f} s, {speed:.0f} samples/s")
         last = _last_metrics(out)
         if "reconstruction_error" in last:
             loss = last["reconstruction_error"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -92,12 +93,16 @@ def _require_finite(values: Tensor, where: str) -> None:
         )
 
 
-def check_labels(y: Tensor, where: str) -> int:
-    """The number of classes of training labels, which must be 0..k-1, all used; needs no room for ``k``."""
+def check_labels(y: Tensor, where: str, *, names: Sequence[str] = ()) -> int:
+    """The number of classes of training labels, which must be 0..k-1, all used; needs no room for ``k``.
+
+    ``names`` are the classes' own, for messages.
+    """
     used = y.unique()
     low, high = int(used[0]), int(used[-1])
     if len(used) == 1:
-        raise InputError(f"{where}: all training labels are {low}; expected at least two classes")
+        only = f"'{names[low]}'" if names else str(low)
+        raise InputError(f"{where}: all training labels are {only}; expected at least two classes")
     if low < 0 or high != len(used) - 1:
         raise InputError(
             f"{where}: labels run from {low} to {high} and take {len(used)} values; "

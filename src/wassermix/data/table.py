@@ -57,7 +57,7 @@ def load_table(
     table = _read(path, label, where)
     names = _class_names(table.labels)
     x, y = vector_tensor(table.values, where), _numbered(table.labels, names, where)
-    check_labels(y, where)
+    check_labels(y, where, names=names)
     train: Split
     held: Split
     if test is None:

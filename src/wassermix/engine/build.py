@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from wassermix.augment.protocol import Augmentation
 from wassermix.core.classifier import evaluating
@@ -20,6 +20,7 @@ from wassermix.engine.settings import FAMILIES, Config, Section
 from wassermix.geodesic.protocol import Regularizer
 from wassermix.methods import Method, compatible
 from wassermix.models import MODELS, build_model
+from wassermix.models.sanity import are_probabilities
 
 Progress = Callable[[int, int], None]
 
@@ -57,14 +58,25 @@ def build_parts(
         embed = _embedding(config, data, embedding_file, fitting)
     method, augment, regularizer = _combined(config, data, embed)
     asked = None if augment is None else Augmentation(augment)
-    return Parts(data, make_model(config, data), method, asked, regularizer, embed)
+    return Parts(data, _to_train(config, data), method, asked, regularizer, embed)
 
 
 def check_parts(config: Config, data: Dataset) -> Method:
     """Refuse what :func:`build_parts` would refuse on ``data``, without fitting an embedding; the method."""
     method, _, _ = _combined(config, data, _made("embed", config.embed, {}))
-    make_model(config, data)
+    _to_train(config, data)
     return method
+
+
+def _to_train(config: Config, data: Dataset) -> nn.Module:
+    """A fresh model, refused where it ends in a softmax: every loss takes one of its own."""
+    model = make_model(config, data)
+    if config.model["name"] not in MODELS.shipped and are_probabilities(_first_outputs(model, data)):
+        raise InputError(
+            f"model '{config.model['name']}' gives probabilities, which sum to 1; expected logits, since "
+            "every loss takes a softmax itself: remove the model's last softmax, or return the logarithm"
+        )
+    return model
 
 
 def _combined(config: Config, data: Dataset, embed: Embedding | None) -> tuple[Method, Any, Any]:
@@ -123,19 +135,26 @@ def model_for(config: Config, inputs: Inputs) -> nn.Module:
 
 
 @torch.no_grad()
-def _try_out(name: str, model: nn.Module, data: Dataset) -> None:
-    """Refuse a model of the user's own that does not take these samples to these classes."""
+def _first_outputs(model: nn.Module, data: Dataset) -> Tensor:
+    """What a model makes of the first two samples to train on."""
     first = next(model.parameters(), torch.zeros(0))
     x = data.train.get(torch.arange(min(2, len(data.train)))).to(first.device)
+    with evaluating(model):
+        outputs: Tensor = model(x)
+    return outputs
+
+
+def _try_out(name: str, model: nn.Module, data: Dataset) -> None:
+    """Refuse a model of the user's own that does not take these samples to these classes."""
     try:
-        with evaluating(model):
-            shape = tuple(model(x).shape)
+        shape = tuple(_first_outputs(model, data).shape)
     except Exception as error:  # whatever the user's module raises
         raise InputError(f"model '{name}' fails on samples of shape {data.shape}: {error}") from error
-    if shape != (len(x), data.num_classes):
+    samples = min(2, len(data.train))
+    if shape != (samples, data.num_classes):
         raise InputError(
-            f"model '{name}' gives outputs of shape {shape} for {len(x)} samples; expected "
-            f"({len(x)}, {data.num_classes}): one logit for each class"
+            f"model '{name}' gives outputs of shape {shape} for {samples} samples; expected "
+            f"({samples}, {data.num_classes}): one logit for each class"
         )
 
 

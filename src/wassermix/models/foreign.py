@@ -221,13 +221,27 @@ def _fill(model: nn.Module, path: Path, name: str) -> None:
     try:
         lacking, spare = model.load_state_dict(load_file(path), strict=False)
     except SafetensorError as error:
-        raise InputError(f"weights '{path}' are not a whole safetensors file: {error}") from error
+        raise InputError(
+            f"weights '{path}' are not a whole safetensors file: {_unreadable(path, error)}"
+        ) from error
     except RuntimeError as error:
         raise InputError(f"weights '{path}' do not fit the model '{name}': {_last_line(error)}") from error
     if lacking or spare:
         differing = [f"'{key}' is missing" for key in lacking] + [f"'{key}' is not its own" for key in spare]
         more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
         raise InputError(f"weights '{path}' do not fit the model '{name}': {', '.join(differing[:3])}{more}")
+
+
+def _unreadable(path: Path, error: SafetensorError) -> str:
+    """Why weights cannot be read; the files of ``torch.save`` are archives, which begin with ``PK``."""
+    with path.open("rb") as file:
+        saved_by_torch = file.read(2) in (b"PK", b"\x80\x02")
+    if not saved_by_torch:
+        return str(error)
+    return (
+        "torch.save wrote it, and reading it may run code; if you trust it, write it anew with "
+        "safetensors.torch.save_file(torch.load(FILE, weights_only=True), 'weights.safetensors')"
+    )
 
 
 def _try_out(name: str, model: nn.Module, *, shape: tuple[int, ...], num_classes: int) -> None:

@@ -12,7 +12,7 @@ from wassermix.core.errors import InputError
 from wassermix.core.intervals import compare_paired
 from wassermix.core.samples import LabelledSamples, evenly_spaced
 
-__all__ = ["model_warnings", "require_logits"]
+__all__ = ["are_probabilities", "model_warnings", "require_logits"]
 
 LOOKED_AT = 200
 SURE = 0.001
@@ -64,9 +64,14 @@ def model_warnings(
     return found
 
 
+def are_probabilities(outputs: Tensor) -> bool:
+    """Whether outputs ``(n, k)`` are shares that sum to 1, as after a softmax."""
+    sums = outputs.sum(dim=1)
+    return bool((outputs >= 0).all()) and torch.allclose(sums, torch.ones_like(sums), atol=1e-3)
+
+
 def _probabilities(logits: Tensor) -> Iterator[str]:
-    sums = logits.sum(dim=1)
-    if bool((logits >= 0).all()) and torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
+    if are_probabilities(logits):
         yield (
             "The model gives probabilities, not logits: certificates hold all the same, but the gradients of "
             "attacks vanish; remove its last softmax, or return the logarithm"
