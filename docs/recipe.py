@@ -109,8 +109,12 @@ def _to_recipe(scaling: dict[str, Any], name: str) -> dict[str, float] | None:
 def _as_long(rows: dict[str, Any], name: str) -> str:
     """The recipe's row with as many passes as the row ``name``; an empty name where there is none."""
     passes = rows.get(name, {}).get("passes", 0)
-    alike = (one for one in rows if one.startswith("recipe at ") and rows[one]["passes"] == passes)
-    return next(alike, "")
+    ours = (one for one in rows if one.startswith("recipe at "))
+    return next((one for one in ours if abs(rows[one]["passes"] - passes) <= ROUNDING * passes), "")
+
+
+ROUNDING = 0.01
+"""A budget ends with a whole update: passes are the same within so much."""
 
 
 def _trials(record: dict[str, Any]) -> list[str]:
