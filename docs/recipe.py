@@ -292,8 +292,8 @@ def _colour(record: dict[str, Any]) -> list[str]:
 
 COLOUR = (
     "The recipe was chosen on digits, and at a training as short as this it is behind on colour images: take "
-    "`method=consistency` there, or plain noise where accuracy at small radii counts, and compare on held-out "
-    "images of your own before you believe either."
+    "`method=consistency` there, or plain noise where accuracy at small radii counts, and compare on "
+    "held-out images of your own before you believe either."
 )
 ASKED = 1.5
 """Points: how near a training at full length should come to its publication at every radius."""

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from cli.words import begun, run
-from wassermix.cli.best import expectation
+from wassermix.cli.best import expectation, say_plan
 from wassermix.cli.train import run_train
 from wassermix.core.errors import InputError
 from wassermix.engine import RunDir
+from wassermix.engine.cost import TrainingCost
+from wassermix.engine.plan import Plan
 from wassermix.engine.settings import Config, build_config
 from wassermix.recipes import load_recipe
 
@@ -237,3 +239,21 @@ def test_what_ships_is_told_of_the_recipe_that_it_was_measured_on() -> None:
     for known, row in ((one, row) for one in shipped for row in one["rows"]):
         config = measured(data=known["data"], sigma=known["sigma"], budget=f"passes:{row['passes']}")
         assert f"certified {row['certified'][0]['accuracy']:.0%} (" in expectation(config)
+
+
+@pytest.mark.parametrize(
+    ("change", "warned"),
+    [({"model": "resnet20"}, True), ({}, False), ({"model": "resnet20", "method": "gaussian"}, False)],
+)
+def test_on_colour_images_the_recipe_says_who_was_ahead(
+    change: dict[str, Any], warned: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cost = TrainingCost(updates=10, passes=1000, passes_per_second=100.0, epochs=2.0)
+    say_plan(Plan(measured(**change), cost), 1.0)
+    assert ("method=consistency was ahead" in capsys.readouterr().out) is warned
+
+
+def test_the_warning_about_colour_is_what_the_table_says() -> None:
+    table = Path(__file__).parents[2] / "results" / "scaling-colour.json"
+    rows = json.loads(table.read_text())["results"]
+    assert rows["consistency"]["acr"] > rows["recipe"]["acr"]

@@ -95,7 +95,7 @@ def test_a_test_file_that_does_not_fit_is_refused(tmp_path, header, rows, messag
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([(1, "x", "a"), (2, 3, "b")], "could not convert string 'x'"),
+        ([(1, "x", "a"), (2, 3, "b")], "could not convert string 'x' to float64 on line 2"),
         ([(1, "", "a"), (2, 3, "b")], "could not convert string ''"),
         ([(1, 2, "a"), (2, "b")], "row"),
         ([(1, "nan", "a"), (2, 3, "b")] * 4, "NaN or infinite"),
@@ -167,7 +167,7 @@ def test_columns_of_one_name_keep_their_order_or_are_refused(tmp_path):
 
 
 def test_rows_longer_than_the_header_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"row 1 below the header .* has 4 cells, the header 3"):
+    with pytest.raises(InputError, match=r"line 3 has 4 cells, the header 3"):
         load_data(table(tmp_path / "t.csv", rows=[(1, 2, 0), (1, 2, 3, 1)]))
 
 

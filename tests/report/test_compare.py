@@ -13,6 +13,7 @@ import torch
 from report.synthetic_runs import write_certified, write_run
 from wassermix.certify import Certificates
 from wassermix.core.intervals import holm
+from wassermix.engine import RunDir
 from wassermix.report import load_runs, summary_record, summary_table, write_report
 from wassermix.report.compare import cautions, certified_groups, comparisons, crossings, group_name
 from wassermix.report.records import CertifiedSet
@@ -72,6 +73,17 @@ def test_attacks_are_named_with_norm_radius_and_steps(
 def test_unequal_budgets_are_pointed_out(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / "a", images=40), write_run(tmp_path / "b", images=40, updates=1280)]
     assert "number of updates (1280, 640)" in cautions(load_runs(runs))[0]
+
+
+def test_runs_of_as_many_passes_may_differ_in_updates(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, updates=updates) for name, updates in (("a", 640), ("b", 1280))]
+    for passes, run in zip((1000, 1004), runs, strict=True):  # a budget ends with a whole update
+        log = RunDir(run).metrics_file
+        lines = [{**json.loads(line), "passes": passes} for line in log.read_text().splitlines()]
+        log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (told,) = cautions(load_runs(runs))
+    assert "as many passes and made different numbers of updates (1280, 640)" in told
+    assert "with care" not in told
 
 
 def test_many_runs_are_compared_with_the_first(tmp_path: Path) -> None:

@@ -33,6 +33,20 @@ def say_plan(plan: Plan, minutes: float) -> None:
     if plan.cost.epochs < 1:
         say(_too_short(minutes, minutes / plan.cost.epochs))
     say(expectation(plan.config))
+    if _is_best_on_colour(plan.config):
+        say(COLOUR)
+
+
+COLOUR = (
+    "warning: this recipe was chosen on digits; on colour images method=consistency was ahead of it at the "
+    "one short length that was tried (docs/choose-a-method.md): compare both on held-out images"
+)
+
+
+def _is_best_on_colour(config: Config) -> bool:
+    """Whether it is the recommended method with the architecture that it takes for colour images."""
+    best = load_recipe(BEST)["method"]["name"]
+    return bool(config.method["name"] == best and config.model["name"] == "resnet20")
 
 
 def _too_short(minutes: float, an_epoch: float) -> str:

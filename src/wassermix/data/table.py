@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -168,8 +169,8 @@ def _require_width(text: str, delimiter: str, width: int, *, where: str) -> None
     for number, row in enumerate(_rows(text.split("\n"), delimiter, where)):
         if len(row) > width:
             raise InputError(
-                f"{where}: row {number - 1} below the header (from 0) has {len(row)} cells, the header "
-                f"{width}; fix the row, or quote cells that hold the delimiter"
+                f"{where}: line {number + 1} has {len(row)} cells, the header {width}; fix the row, "
+                "or quote cells that hold the delimiter"
             )
 
 
@@ -216,9 +217,15 @@ def _columns(text: str, delimiter: str, columns: Sequence[int], *, kind: Any, wh
         )
     except (ValueError, IndexError) as error:
         raise InputError(
-            f"{where}: {error} (rows are counted from 0 below the header); "
+            f"{where}: {_with_line(str(error), body)}; "
             "expected a number in every column but the label, none empty"
         ) from error
+
+
+def _with_line(told: str, body: str) -> str:
+    """NumPy's error with the file's line, from 1, where it counts rows below the header from 0."""
+    lines = [number for number, line in enumerate(body.split("\n"), start=2) if line.strip()]
+    return re.sub(r"at row (\d+)", lambda found: f"on line {lines[int(found[1])]}", told).rstrip(".")
 
 
 def _class_names(labels: NDArray[Any]) -> tuple[str, ...]:

@@ -318,6 +318,8 @@ def _sentence(item: Any, schema: type[BaseModel], where: str) -> str:
     if item["type"] != "extra_forbidden":
         return f"config key '{key}': {item['msg']}; got {item['input']!r}"
     known = _known_keys(schema, above)
+    if schema is Config and not above:
+        known = sorted([*known, "sigma"])  # short for method.sigma
     return f"config key '{key}' is unknown; {nearest(last, known, where + ''.join(p + '.' for p in above))}"
 
 

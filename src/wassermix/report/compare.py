@@ -86,14 +86,32 @@ def cautions(runs: Sequence[RunRecord]) -> list[str]:
     found = []
     for what, values in (
         ("data", {run.data for run in runs if run.data}),
-        ("number of updates", {str(run.updates) for run in runs if run.updates is not None}),
         ("model", {_model(run) for run in runs if run.config.get("model")}),
     ):
         if len(values) > 1:
             found.append(
                 f"These runs differ in their {what} ({', '.join(sorted(values))}): compare with care."
             )
-    return found
+    return [*found, *_lengths(runs)]
+
+
+def _lengths(runs: Sequence[RunRecord]) -> list[str]:
+    """That runs differ in their number of updates, and whether they cost as many passes."""
+    trained = [run for run in runs if run.updates is not None]
+    updates = sorted({str(run.updates) for run in trained})
+    if len(updates) < 2:
+        return []
+    passes = [float(run.passes) for run in trained if run.passes]
+    if len(passes) == len(trained) and max(passes) <= (1 + ROUNDING) * min(passes):
+        return [
+            f"These runs cost as many passes and made different numbers of updates ({', '.join(updates)}): a "
+            "method that looks more often at each sample makes fewer."
+        ]
+    return [f"These runs differ in their number of updates ({', '.join(updates)}): compare with care."]
+
+
+ROUNDING = 0.01
+"""A budget ends with a whole update: passes are the same within so much."""
 
 
 def crossings(group: list[tuple[RunRecord, CertifiedSet]]) -> list[str]:
