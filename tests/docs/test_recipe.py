@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -89,3 +90,39 @@ def test_a_row_that_two_tables_have_is_that_of_the_scaling_table(page: str) -> N
 
 def test_the_band_of_p_a_is_told_before_each_such_table(page: str) -> None:
     assert len(re.findall("reaches 5.0 points or less down and 3.0 or less up", page)) == 3
+
+
+@pytest.fixture
+def recipe(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module that writes the page."""
+    monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), *sys.path])
+    return importlib.import_module("recipe")
+
+
+def test_a_row_is_set_against_the_recipe_of_as_many_passes(recipe: Any) -> None:
+    passes = {"recipe at 1 M": 1_000_000, "recipe at 2 M": 2_000_100, "rival at 2 M": 2_000_000}
+    rows = {name: {"passes": own} for name, own in passes.items()}
+    assert recipe._as_long(rows, "rival at 2 M") == "recipe at 2 M"
+    assert recipe._as_long({**rows, "longer": {"passes": 4_000_000}}, "longer") == ""
+
+
+def test_on_colour_the_page_names_who_is_ahead_only_where_that_is_shown(recipe: Any) -> None:
+    def told(low: float, high: float) -> str:
+        gap = {"mean": (low + high) / 2, "low": low, "high": high}
+        rows = {name: {"acr": 0.3, "passes": 240_000} for name in ("recipe", "consistency")}
+        plan = {"table": "t", "common": {"method.sigma": 0.5}, "certify": {"n": 100, "images": 10}}
+        against = {"recipe": {"acr_difference": gap}}
+        return " ".join(recipe._colour({**plan, "results": rows, "against_rows": against}))
+
+    assert "`method=consistency`" in told(-0.1, -0.05)
+    assert "do not tell the two apart" in told(-0.1, 0.05)
+
+
+def test_the_estimate_for_all_digits_is_set_against_the_publication(recipe: Any) -> None:
+    cells = [
+        {"radius": 0.0, "all": 0.97, "low": 0.96, "high": 0.98, "published": 0.975},
+        {"radius": 1.0, "all": 0.80, "low": 0.79, "high": 0.81, "published": 0.82},
+    ]
+    (line, _) = recipe._whole_set({"rows": {"gaussian-0.5": {"images": 500, "of": 10_000, "radii": cells}}})
+    assert "r = 0: 97.0 (96.0 to 98.0; -0.5)" in line
+    assert "within 1.5 points at 1 of 2 radii, and the interval holds the published number at 1." in line

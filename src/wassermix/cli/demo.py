@@ -50,7 +50,7 @@ AUDIT = {"points": 11, "per_class": 60, "sigma": 0.0}  # the networks themselves
 SHIFT, STRENGTH = "fog", 2
 DRIFT: dict[str, Any] = {}
 NAME = "demo"
-"""The name of every evaluation's output."""
+"""The name of every evaluation's output, but for that of the changed data: it is named after the change."""
 JUDGED = ("attack", "certify", "audit", "drift")
 
 
@@ -74,7 +74,7 @@ def run_demo(out: Path, *, overwrite: bool) -> None:
         with part_of(whole):
             audit_target(target, AUDIT, name=NAME, **kept)
         with part_of(whole):
-            new, files = {"data": str(changed), "score": True}, {"name": NAME, **kept}
+            new, files = {"data": str(changed), "score": True}, {"name": SHIFT, **kept}
             run_drift(folder, new, DRIFT, stream={}, files=files)
     found, sentence = _table(folders), _sentence(folders)
     write_report(folders, out / "report.html", lead=sentence)
@@ -124,7 +124,7 @@ def _cells(folder: Path) -> dict[str, str]:
     attacked = AttackResult.read(folder / "attack" / f"{NAME}.json")
     certified = Certificates.read(folder / "certify" / f"{NAME}.tsv")
     audited = PerformanceGeodesic.read(folder / "audit" / f"{NAME}.json")
-    drifted = read_result(folder / "drift" / f"{NAME}.json")
+    drifted = read_result(folder / "drift" / f"{SHIFT}.json")
     cells = {
         "right": f"{attacked.clean.accuracy:.1%}",
         f"right under {attacked.title}": f"{attacked.robust.accuracy:.1%}",
