@@ -47,7 +47,7 @@ def main() -> None:
         rows[name] = {"images": len(few), "of": len(every), "radii": whole_set(few, every)}
         for row, told in zip(rows[name]["radii"], published[name]["certified"], strict=True):
             row["published"] = told / 100
-    (RESULTS / "records-whole.json").write_text(json.dumps({"rows": rows}, indent=1) + "\n")
+    (RESULTS / "records-whole.json").write_text(json.dumps({"results": rows}, indent=1) + "\n")
     print(table(rows))
 
 

@@ -322,7 +322,7 @@ def _nearness(name: str, row: dict[str, Any], theirs: dict[str, Any]) -> list[st
 def _whole_set(record: dict[str, Any]) -> list[str]:
     """The trainings at full length on all test digits, estimated: 500 of them are a lucky choice or not."""
     lines = []
-    for name, row in record.get("rows", {}).items():
+    for name, row in record["results"].items():
         cells = row["radii"]
         within = sum(abs(_gap(cell)) <= ASKED for cell in cells)
         reached = sum(cell["low"] <= cell["published"] <= cell["high"] for cell in cells)
