@@ -123,6 +123,7 @@ def test_the_estimate_for_all_digits_is_set_against_the_publication(recipe: Any)
         {"radius": 0.0, "all": 0.97, "low": 0.96, "high": 0.98, "published": 0.975},
         {"radius": 1.0, "all": 0.80, "low": 0.79, "high": 0.81, "published": 0.82},
     ]
-    (line, _) = recipe._whole_set({"results": {"gaussian-0.5": {"images": 500, "of": 10_000, "radii": cells}}})
+    row = {"images": 500, "of": 10_000, "radii": cells}
+    (line, _) = recipe._whole_set({"results": {"gaussian-0.5": row}})
     assert "r = 0: 97.0 (96.0 to 98.0; -0.5)" in line
     assert "within 1.5 points at 1 of 2 radii, and the interval holds the published number at 1." in line
