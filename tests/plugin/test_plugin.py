@@ -49,7 +49,7 @@ def test_its_components_are_listed_with_cost_and_options(
     assert run(installed, "methods") == 0
     shown = capsys.readouterr().out
     assert "method=sign-noise  (2 passes" in shown
-    assert "augment=outward  (1 passes" in shown
+    assert "augment=outward  (1 pass " in shown
     assert "options: step=0.2  candidates=3" in shown
     assert "embed=polar" in shown
     assert "regularizer=small-logits" in shown

@@ -86,9 +86,10 @@ def _component(registry: Registry, name: str) -> Component:
 
 def _print_component(one: Component) -> None:
     per = "for a batch of 256" if one.family == REGULARIZERS.family else "per sample"
-    _heading(
-        f"{one.family}={one.name}" + ("" if one.passes is None else f"  ({one.passes:.3g} passes {per})")
+    cost = (
+        "" if one.passes is None else f"  ({one.passes:.3g} {'pass' if one.passes == 1 else 'passes'} {per})"
     )
+    _heading(f"{one.family}={one.name}{cost}")
     _indented(one.does)
     _indented(_listed(one.options))
     if one.reference:
