@@ -38,7 +38,7 @@ def test_threads_get_what_one_thread_gets() -> None:
 
 def test_problems_spread_over_threads_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = value(0)
-    monkeypatch.setattr("wassermix.transport.compiled.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("wassermix.core.jit.WORTH_A_THREAD", 1)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     assert value(0) == expected
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any
 
-__all__ = ["EXACT", "FAST", "available", "compiled"]
+__all__ = ["EXACT", "FAST", "available", "compiled", "in_threads"]
 
 # Sums may be reordered and products fused; infinities, NaN and denormals keep their meaning.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 # For code that rounds by adding and subtracting a constant, which "reassoc" would cancel.
 EXACT = {"contract"}
+
+WORTH_A_THREAD = 2**21  # operations: some milliseconds of work, against 0.1 ms to start threads
 
 
 @cache
@@ -42,3 +46,21 @@ def compiled(flags: set[str]) -> Callable[[Callable[..., Any]], Callable[..., An
         return made
 
     return compile_
+
+
+def in_threads(run: Callable[[slice], None], count: int, *, operations: int) -> None:
+    """Call ``run`` on shares of ``count`` pieces of work of so many ``operations``, in threads if it pays.
+
+    As many threads as PyTorch uses; ``run`` must leave the GIL, as what :func:`compiled` makes does.
+    """
+    import torch
+
+    threads = min(torch.get_num_threads(), count, 1 + operations // WORTH_A_THREAD)
+    if threads <= 1:
+        run(slice(0, count))
+        return
+    # Four shares a thread, because pieces differ in how long they take. The pool lives only here: one
+    # that outlived a fork would leave the child waiting for threads that it does not have.
+    bounds = torch.linspace(0, count, min(count, 4 * threads) + 1).long().tolist()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(run, [slice(start, stop) for start, stop in pairwise(bounds)]))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-
 import numpy as np
 import torch
 
-from wassermix.core.jit import available
+from wassermix.core.jit import available, in_threads
 from wassermix.transport.constants import FINE
 from wassermix.transport.cost import PointCost
 from wassermix.transport.problem import Problem, Solution
@@ -17,7 +13,6 @@ from wassermix.transport.problem import Problem, Solution
 __all__ = ["solve_compiled", "warm_up"]
 
 CACHE = 2**20  # bytes of cost matrices made at a time
-WORTH_A_THREAD = 2**21  # matrix entries: some milliseconds of work, against 0.1 ms to start threads
 
 
 def warm_up() -> None:
@@ -66,18 +61,5 @@ def solve_compiled(problem: Problem) -> Solution:
                 sweeps[some], error[some], cost[some], problem.tolerance, problem.max_iterations, warm,
             )  # fmt: skip
 
-    in_threads(run, count, entries=count * n * m)
+    in_threads(run, count, operations=count * n * m)
     return Solution(*(torch.from_numpy(part) for part in (f, g, sweeps, error, cost)))
-
-
-def in_threads(run: Callable[[slice], None], count: int, *, entries: int) -> None:
-    """Call ``run`` on shares of ``count`` problems with so many matrix ``entries``, in threads if it pays."""
-    threads = min(torch.get_num_threads(), count, 1 + entries // WORTH_A_THREAD)
-    if threads == 1:
-        run(slice(0, count))
-        return
-    # Four shares a thread, because problems differ in how long they take. The pool lives only here: one
-    # that outlived a fork would leave the child waiting for threads that it does not have.
-    bounds = torch.linspace(0, count, min(count, 4 * threads) + 1).long().tolist()
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(run, [slice(start, stop) for start, stop in pairwise(bounds)]))

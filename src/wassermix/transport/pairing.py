@@ -8,7 +8,8 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from wassermix.core.jit import available
-from wassermix.transport.compiled import CACHE, in_threads
+from wassermix.core.jit import in_threads
+from wassermix.transport.compiled import CACHE
 from wassermix.transport.cost import PointCost
 from wassermix.transport.exact import solve_exact
 
@@ -67,7 +68,7 @@ def _one_to_one(cost: PointCost) -> Tensor:
                 costs, unit = (costs / scale[:, None, None]).float(), unit / scale
             _solve(costs.contiguous().numpy(), unit.numpy(), columns[some])
 
-    in_threads(run, count, entries=count * n * n)
+    in_threads(run, count, operations=count * n * n)
     return torch.from_numpy(columns)
 
 

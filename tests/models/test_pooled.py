@@ -1,0 +1,162 @@
+"""The pooled convolution against PyTorch's three layers, in values and in first and second derivatives."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from wassermix.geodesic.path import value_and_velocity
+from wassermix.models import build_model
+from wassermix.models.pooled import PooledConv2d
+
+LAYERS = [(1, 3, 4), (1, 5, 5), (3, 6, 5), (20, 7, 3), (1, 2, 9)]
+"""Channels in and out, and the kernel's size: one channel with small and with large kernels, several."""
+
+
+def numbers(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def both(sizes: tuple[int, int, int] = (1, 3, 4)) -> tuple[PooledConv2d, nn.Sequential]:
+    own = PooledConv2d(*sizes)
+    plain = nn.Sequential(nn.Conv2d(*sizes), nn.MaxPool2d(2), nn.ReLU())
+    plain.load_state_dict(own.state_dict())
+    return own, plain
+
+
+def gradients(layer: nn.Module, x: Tensor, *, weights: bool = True, image: bool = True) -> list[Tensor]:
+    x = x.clone().requires_grad_(image)
+    layer.requires_grad_(weights)
+    asked = [*([x] if image else []), *(layer.parameters() if weights else [])]
+    return list(torch.autograd.grad((layer(x).float() ** 3).sum(), asked))
+
+
+def is_compiled(out: Tensor) -> bool:
+    return "Pooled" in type(out.grad_fn).__name__
+
+
+@pytest.mark.parametrize("sizes", LAYERS)
+@pytest.mark.parametrize("memory", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("side", [14, 15])
+def test_values_and_gradients_are_those_of_the_three_layers(
+    sizes: tuple[int, int, int], memory: torch.memory_format, side: int
+) -> None:
+    own, plain = (layer.to(memory_format=memory) for layer in both(sizes))  # type: ignore[call-overload]
+    x = numbers(5, sizes[0], side, side + 3).contiguous(memory_format=memory)
+    assert torch.equal(own(x), plain(x))
+    assert is_compiled(own(x))
+    for mine, theirs in zip(gradients(own, x), gradients(plain, x), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("weights", "image"), [(True, False), (False, True)])
+def test_only_the_gradients_that_are_asked_for_are_made(weights: bool, image: bool) -> None:
+    own, plain = both((3, 6, 5))
+    found = [gradients(layer, numbers(4, 3, 12, 12), weights=weights, image=image) for layer in (own, plain)]
+    for mine, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_equal_values_send_their_gradient_where_pytorch_does() -> None:
+    own, plain = both((1, 4, 3))
+    x = torch.ones(2, 1, 8, 8)  # every square has four equal values
+    for mine, theirs in zip(gradients(own, x), gradients(plain, x), strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("place", [(0, 0), (0, 5), (5, 0), (7, 7)])
+def test_what_is_not_a_number_stays_so(place: tuple[int, int]) -> None:
+    own, plain = both()
+    x = numbers(1, 1, 8, 8)
+    x[0, 0, place[0], place[1]] = float("nan")
+    torch.testing.assert_close(own(x), plain(x), equal_nan=True)
+
+
+def test_several_threads_give_the_same_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wassermix.core.jit.WORTH_A_THREAD", 1)
+    own, x, threads = PooledConv2d(3, 6, 5), numbers(13, 3, 14, 14), torch.get_num_threads()
+    found = []
+    try:
+        for count in (1, 3):
+            torch.set_num_threads(count)
+            found.append(gradients(own, x))
+    finally:
+        torch.set_num_threads(threads)
+    for one, several in zip(*found, strict=True):
+        torch.testing.assert_close(one, several, rtol=1e-4, atol=1e-4)
+
+
+def test_it_has_second_derivatives() -> None:
+    own, plain = both()
+    found = []
+    for layer in (own, plain):
+        x = numbers(2, 1, 8, 8).requires_grad_()
+        (first,) = torch.autograd.grad((layer(x) ** 3).sum(), x, create_graph=True)
+        found.append(torch.autograd.grad((first**2).sum(), [x, *layer.parameters()]))
+    for mine, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-4)
+
+
+def by_vmap(layer: nn.Module, x: Tensor) -> Tensor:
+    return torch.func.vmap(torch.func.grad(lambda one: (layer(one[None]) ** 3).sum()))(x)  # type: ignore[no-any-return]
+
+
+def by_forward_mode(layer: nn.Module, x: Tensor) -> Tensor:
+    return value_and_velocity(layer, x.clone().requires_grad_(), numbers(*x.shape, seed=1))[1]
+
+
+def by_hook(layer: nn.Module, x: Tensor) -> Tensor:
+    assert isinstance(layer, nn.Sequential)
+    seen: list[Tensor] = []
+    with_hook = layer[0].register_forward_hook(lambda module, inputs, output: seen.append(output))
+    layer(x)
+    with_hook.remove()
+    return seen[0]
+
+
+def in_double(layer: nn.Module, x: Tensor) -> Tensor:
+    return copy.deepcopy(layer).double()(x.double())  # type: ignore[no-any-return]
+
+
+def exported(layer: nn.Module, x: Tensor) -> Tensor:
+    return torch.export.export(layer.eval(), (x,)).module()(x)  # type: ignore[no-any-return]
+
+
+def traced(layer: nn.Module, x: Tensor) -> Tensor:
+    return torch.jit.trace(layer.eval(), (x,))(x)  # type: ignore[no-any-return,no-untyped-call]
+
+
+@pytest.mark.parametrize("way", [by_vmap, by_forward_mode, by_hook, in_double, exported, traced])
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+def test_where_the_kernels_cannot_serve_pytorchs_layers_do(way: Callable[[nn.Module, Tensor], Tensor]) -> None:
+    x = numbers(4, 1, 8, 8)
+    mine, theirs = (way(layer, x) for layer in both())
+    torch.testing.assert_close(mine, theirs)
+
+
+def test_under_autocast_it_has_the_gradients_of_bfloat16() -> None:
+    own, plain = both((3, 6, 5))
+    found = []
+    for layer in (own, plain):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found.append(gradients(layer, numbers(4, 3, 12, 12)))
+    assert all(one.dtype == torch.float32 for one in found[0])
+    for mine, theirs in zip(*found, strict=True):
+        assert (mine - theirs).norm() < 0.02 * theirs.norm()  # bfloat16 has eight bits
+
+
+def test_an_attack_through_lenet_has_the_gradient_of_the_plain_network() -> None:
+    net = build_model("lenet", shape=(1, 28, 28), num_classes=10).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    plain = copy.deepcopy(net)
+    for name in ("stage1", "stage2"):
+        setattr(plain, name, nn.Sequential(*getattr(plain, name)))
+    net.requires_grad_(False)
+    x = torch.rand(4, 1, 28, 28, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    y = torch.arange(4)
+    mine, theirs = (torch.autograd.grad(F.cross_entropy(model(x), y), x)[0] for model in (net, plain))
+    torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-7)
