@@ -1,4 +1,4 @@
-"""Images/s of our training and certification beside a bare loop of the same LeNet, default memory layout.
+"""Images/s of our training and certification beside a bare loop of LeNet in PyTorch's layers and its layout.
 
 Both sides see the same images, batches, noise level and optimiser; each round of each side is a process
 of its own, in turn, and the ratio is that of the medians. One thread, then two.
@@ -21,6 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.training_page import write_page
+from benchmarks.update import plain_network
 from wassermix.certify import certify
 from wassermix.core.machine import has_bfloat16, processor_name
 from wassermix.core.memory import keep_freed_memory
@@ -145,7 +146,7 @@ def our_training(precision: str) -> float:
 
 def bare_training(x: Tensor, y: Tensor) -> float:
     """Images/s of the loop that everybody writes first."""
-    model = build_model("lenet", shape=(1, 28, 28), num_classes=10).to(memory_format=torch.contiguous_format)
+    model = plain_network("lenet")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
     dataset = torch.utils.data.TensorDataset(x, y)
     loader = torch.utils.data.DataLoader(dataset, batch_size=BATCH, shuffle=True)
@@ -169,7 +170,7 @@ def our_certification(x: Tensor, y: Tensor) -> float:
 @torch.no_grad()
 def bare_certification(x: Tensor) -> float:
     """Noise draws/s as the field's scripts make them: one image at a time, batches of 1,000."""
-    model = build_model("lenet", shape=(1, 28, 28), num_classes=10).eval()
+    model = plain_network("lenet").eval()
     started, drawn = time.perf_counter(), 0
     for image in x[:CERTIFIED]:
         counts = torch.zeros(10, dtype=torch.long)

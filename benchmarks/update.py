@@ -1,21 +1,21 @@
 """Where an update of LeNet and of ResNet-20 spends its time, and what other ways of running it would gain.
 
 Numbers are processor time of one thread (a busy machine hardly blurs it), the lower quartile of several
-repetitions. Tried beside our loop: PyTorch's default memory layout, ``torch.compile``, bfloat16;
-pixels kept as floats instead of bytes, the noise added in one go; the image's gradient by the first
-convolution as PyTorch makes it; and LeNet's second convolution, where most of an update goes, beside products
-of matrices of its size. Only what two threads gain is by the clock, and needs an idle machine.
+repetitions. Tried beside our loop: LeNet's stages as PyTorch's layers, the default memory layout,
+``torch.compile``, bfloat16; pixels kept as floats instead of bytes, the noise added in one go; and LeNet's
+stages one by one, where most of an update goes. Weights are fresh: of a trained network ReLU cuts more, and
+the gradients of our stages cost less. Only what two threads gain is by the clock, and needs an idle machine.
 """
 
 from __future__ import annotations
 
-import copy
 import json
 import platform
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 import torch.nn.functional as F
@@ -30,7 +30,7 @@ from wassermix.engine.precision import computing_in
 from wassermix.engine.settings import Precision
 from wassermix.methods.noise import noises
 from wassermix.models import build_model
-from wassermix.models.one_channel import image_gradient
+from wassermix.models.pooled import PooledConv2d
 
 RESULT = Path("results/update.json")
 BATCH, REPEATS = 128, 15
@@ -48,8 +48,9 @@ def main() -> None:
     groups: dict[str, Milliseconds] = {f"update, {name}": updates(name) for name in SHAPES}
     groups |= {
         "beside the network": parts(),
-        "gradient of the image, lenet": input_gradients(),
-        "second convolution, lenet": second_layer(),
+        "a pass of an attack, lenet": attack_passes(),
+        "first stage, lenet": stage((1, 20, 5), side=28),
+        "second stage, lenet": stage((20, 50, 5), side=12),
     }
     record: dict[str, Any] = {
         "torch": torch.__version__,
@@ -84,15 +85,29 @@ def network(name: str) -> nn.Module:
     return build_model(name, shape=SHAPES[name], num_classes=10)
 
 
+def plain_network(name: str) -> nn.Module:
+    """The same network of PyTorch's own layers, as everybody writes it."""
+    model = network(name)
+    for stage_name, child in list(model.named_children()):
+        if isinstance(child, PooledConv2d):
+            setattr(model, stage_name, nn.Sequential(*child))
+    return model
+
+
 def updates(name: str) -> Milliseconds:
     """A whole update: forward, backward, step; as the engine runs it, and otherwise."""
     x = torch.rand(BATCH, *SHAPES[name])
     fast, fast_x = network(name).to(memory_format=LAST), x.contiguous(memory_format=LAST)
+    plain, by_layers = plain_network(name), plain_network(name).to(memory_format=LAST)
     return {
-        "channels last (ours)": milliseconds(update(fast, fast_x)),
-        "default layout": milliseconds(update(network(name), x)),
-        "torch.compile": milliseconds(update(torch.compile(network(name).to(memory_format=LAST)), fast_x)),
+        "ours": milliseconds(update(fast, fast_x)),
         "precision=bfloat16 (ours)": milliseconds(update(fast, fast_x, precision="bfloat16")),
+        "PyTorch's layers, channels last": milliseconds(update(by_layers, fast_x)),
+        "PyTorch's layers, channels last, bfloat16": milliseconds(
+            update(by_layers, fast_x, precision="bfloat16")
+        ),
+        "PyTorch's layers, default layout": milliseconds(update(plain, x)),
+        "PyTorch's layers, torch.compile": milliseconds(update(torch.compile(by_layers), fast_x)),
     }
 
 
@@ -141,41 +156,45 @@ def parts() -> Milliseconds:
     }
 
 
-def input_gradients() -> Milliseconds:
-    """A pass of an attack with our first convolution and with PyTorch's, and that gradient alone."""
-    model = network("lenet").to(memory_format=LAST).requires_grad_(False)
-    plain = copy.deepcopy(model)
-    plain.stage1[0] = nn.Conv2d(1, 20, 5).requires_grad_(False).to(memory_format=LAST)
+def attack_passes() -> Milliseconds:
+    """A pass of an attack through our stages and through PyTorch's layers."""
     x = torch.rand(BATCH, 1, 28, 28).contiguous(memory_format=LAST).requires_grad_()
-    back, weight = torch.randn(BATCH, 20, 24, 24).contiguous(memory_format=LAST), torch.randn(20, 1, 5, 5)
-    first = F.conv2d(x, weight.contiguous(memory_format=LAST))
-    return {
-        "a pass of an attack (ours)": milliseconds(lambda: torch.autograd.grad(model(x).sum(), x)),
-        "a pass of an attack by PyTorch's convolutions": milliseconds(
-            lambda: torch.autograd.grad(plain(x).sum(), x)
-        ),
-        "the first convolution alone (ours)": milliseconds(lambda: image_gradient(back, weight)),
-        "the first convolution alone, PyTorch's": milliseconds(
-            lambda: torch.autograd.grad(first, x, back, retain_graph=True)
-        ),
-    }
+    models = {"ours": network("lenet"), "PyTorch's layers": plain_network("lenet")}
+    found: Milliseconds = {}
+    for name, model in models.items():
+        frozen = model.to(memory_format=LAST).requires_grad_(False)
+        for precision in get_args(Precision):
+            words = name if precision == "float32" else f"{name}, {precision}"
+            found[words] = milliseconds(attack_pass(frozen, x, precision))
+    return found
 
 
-def second_layer() -> Milliseconds:
-    """The three products of the second convolution, and one product of matrices with as many operations."""
-    x = torch.rand(BATCH, 20, 12, 12).contiguous(memory_format=LAST).requires_grad_()
-    weight = torch.randn(50, 20, 5, 5).contiguous(memory_format=LAST).requires_grad_()
-    out = F.conv2d(x, weight)
-    back = torch.randn(out.shape).contiguous(memory_format=LAST)
-    patches, columns = torch.rand(BATCH * 64, 500), torch.rand(500, 50)
-    return {
-        "forward": milliseconds(lambda: F.conv2d(x, weight)),
-        "gradient of its inputs": milliseconds(lambda: torch.autograd.grad(out, x, back, retain_graph=True)),
-        "gradient of its weights": milliseconds(
-            lambda: torch.autograd.grad(out, weight, back, retain_graph=True)
-        ),
-        "one product of matrices with as many operations": milliseconds(lambda: patches @ columns),
-    }
+def attack_pass(model: nn.Module, x: Tensor, precision: Precision) -> Callable[[], object]:
+    def work() -> object:
+        with computing_in(precision, model):
+            loss = model(x).sum()
+        return torch.autograd.grad(loss, x)
+
+    return work
+
+
+def stage(sizes: tuple[int, int, int], *, side: int) -> Milliseconds:
+    """One stage of LeNet: forward, and the gradients of image and weights; ours beside PyTorch's layers."""
+    ours = PooledConv2d(*sizes).to(memory_format=LAST)
+    plain = nn.Sequential(*ours)
+    x = torch.rand(BATCH, sizes[0], side, side).contiguous(memory_format=LAST).requires_grad_()
+    found: Milliseconds = {}
+    for name, layers in (("ours", ours), ("PyTorch's layers", plain)):
+        out = layers(x)
+        back = torch.randn(out.shape).contiguous(memory_format=LAST)
+        for what, asked in (("image", [x]), ("weights", list(layers.parameters()))):
+            found[f"gradient of the {what}, {name}"] = milliseconds(
+                partial(torch.autograd.grad, out, asked, back, retain_graph=True)
+            )
+        found[f"forward, {name}"] = milliseconds(partial(layers, x))
+    convolution = ours[0]
+    found["its convolution alone, forward"] = milliseconds(lambda: convolution(x))
+    return found
 
 
 if __name__ == "__main__":

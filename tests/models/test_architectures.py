@@ -151,6 +151,6 @@ def test_lenet_pools_before_its_relu_and_is_the_textbook_net_all_the_same() -> N
             x = F.max_pool2d(stage[0](x).relu(), 2)
         return net.fc(net.hidden(x.flatten(1)))
 
-    assert torch.equal(net(x), textbook(x))
+    torch.testing.assert_close(net(x), textbook(x))
     ours, theirs = (torch.autograd.grad(f(x).square().sum(), [x, *net.parameters()]) for f in (net, textbook))
     assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(ours, theirs))

@@ -133,7 +133,9 @@ def traced(layer: nn.Module, x: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("way", [by_vmap, by_forward_mode, by_hook, in_double, exported, traced])
 @pytest.mark.filterwarnings("ignore:.*torch.jit")
-def test_where_the_kernels_cannot_serve_pytorchs_layers_do(way: Callable[[nn.Module, Tensor], Tensor]) -> None:
+def test_where_the_kernels_cannot_serve_pytorchs_layers_do(
+    way: Callable[[nn.Module, Tensor], Tensor],
+) -> None:
     x = numbers(4, 1, 8, 8)
     mine, theirs = (way(layer, x) for layer in both())
     torch.testing.assert_close(mine, theirs)

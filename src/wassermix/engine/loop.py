@@ -36,6 +36,7 @@ from wassermix.engine.watch import noisy_accuracy, require_finite_loss, require_
 from wassermix.methods import Batch
 from wassermix.methods.protocol import counting_of, teacher_of
 from wassermix.methods.teacher import AVERAGE, count_votes, votes_on
+from wassermix.models.pooled import warm_up_stages
 from wassermix.transport import warm_up
 
 __all__ = ["TrainState", "stored_samples", "train"]
@@ -103,6 +104,8 @@ def _begin(run: RunDir, config: Config, parts: Parts, *, overwrite: bool) -> Non
             save_embedding(parts.embed, run.embedding_file)
     if parts.embed is not None:
         warm_up()  # compiles once after installation: not in the middle of a training step
+    if device_of(config).type == "cpu":
+        warm_up_stages(parts.model)
 
 
 class _Training:

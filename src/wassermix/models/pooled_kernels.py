@@ -1,10 +1,12 @@
 """Max pooling with ReLU, and the gradients of a convolution before them, compiled for the CPU.
 
-Pooling by 2 passes one place of four on and ReLU cuts some of these: the gradient of the convolution's output
-is zero elsewhere. So the backward kernels go through the pooled values and add, for each that was not cut, one
-multiple of a patch (the weights' gradient) or of a kernel (the image's); a dense convolution would multiply the
-zeros too. All arrays are float32 with channels last, ``(n, height, width, channels)``; ``place`` says which
-corner of its square a pooled value came from (0 to 3, row by row), or :data:`CUT`.
+Pooling by 2 passes one place of four on and ReLU cuts some of these: the gradient of the convolution's
+output is zero elsewhere. So the backward kernels go through the pooled values and add, for each that was not
+cut, one multiple of a patch (the weights' gradient) or of a kernel (the image's); a dense convolution would
+multiply the zeros too. All arrays are float32 with channels last, ``(n, height, width, channels)``;
+``place`` says which corner of its square a pooled value came from (0 to 3, row by row), or :data:`CUT`.
+
+All that these functions call is in this file: Numba's cache notices no changes in others.
 """
 
 from __future__ import annotations
@@ -15,18 +17,18 @@ import numpy as np
 
 from wassermix.core.jit import FAST, compiled
 
-__all__ = ["CUT", "pool", "rows_to_input", "rows_to_weight", "windows_to_input", "windows_to_weight"]
+__all__ = ["LANE", "pool", "rows_to_input", "rows_to_weight", "windows_to_input", "windows_to_weight"]
 
 CUT = 4
-"""The place of a pooled value that was not positive."""
+"""The place of a pooled value that was not positive; also how many corners a square has."""
 
 LANE = 8
-"""Rows of windows are padded to so many numbers: one vector register."""
+"""Rows of windows have so many numbers: half or the whole of a vector register."""
 
 
 @compiled(FAST)
 def pool(z: Any, out: Any, place: Any) -> None:
-    """``out = max(0, the largest of each 2x2 square of z)``; of equal ones the first, as PyTorch's; NaN stays."""
+    """``out = max(0, largest of each 2x2 square of z)``; the first of equal ones, as PyTorch; NaN stays."""
     count, height, width, channels = out.shape
     for n in range(count):
         for i in range(height):
@@ -54,7 +56,9 @@ def _add(out: Any, x: Any, factor: Any) -> None:
 
 
 @compiled(FAST)
-def _add_patches(out: Any, to: Any, step: Any, x: Any, starts: Any, factors: Any, stride: Any, shape: Any) -> None:
+def _add_patches(
+    out: Any, to: Any, step: Any, x: Any, starts: Any, factors: Any, stride: Any, shape: Any
+) -> None:
     """``out[to + u step + k] += sum over e of factors[e] x[starts[e] + u stride + k]`` for u, k in ``shape``.
 
     Flat arrays, four patches at a time, so that ``out`` is read and written a quarter as often. Places are
@@ -80,9 +84,10 @@ def _filled(starts: Any, factors: Any, many: int) -> Any:
 
 @compiled(FAST)
 def rows_to_weight(back: Any, place: Any, x: Any, depth: int, weight: Any, bias: Any) -> None:
-    """Add to ``weight (channels, size, size depth)`` and ``bias`` their gradients; ``x (n, height, width depth)``.
+    """Add to ``weight (channels, size, size depth)`` and ``bias`` their gradients.
 
-    A row of a patch is one run of ``size depth`` numbers: long enough where the image is deep.
+    Images are ``x (n, height, width depth)``. A row of a patch is one run of ``size depth`` numbers: long
+    enough where the image is deep.
     """
     count, height, width, channels = back.shape
     shape, line = (np.uint64(weight.shape[1]), np.uint64(weight.shape[2])), np.uint64(x.shape[2])
@@ -106,7 +111,7 @@ def rows_to_weight(back: Any, place: Any, x: Any, depth: int, weight: Any, bias:
 
 @compiled(FAST)
 def rows_to_input(back: Any, place: Any, weight: Any, depth: int, x: Any) -> None:
-    """Add to ``x (n, height, width depth)`` its gradient; ``weight (channels, size, size depth)``."""
+    """Add to ``x (n, height, width depth)`` its gradient, by ``weight (channels, size, size depth)``."""
     count, height, width, channels = back.shape
     shape, line = (np.uint64(weight.shape[1]), np.uint64(weight.shape[2])), np.uint64(x.shape[2])
     kernels, out = weight.reshape(-1), x.reshape(-1)
@@ -153,7 +158,7 @@ def windows_to_weight(back: Any, place: Any, x: Any, weight: Any, bias: Any) -> 
 
 @compiled(FAST)
 def windows_to_input(back: Any, place: Any, weight: Any, x: Any) -> None:
-    """:func:`rows_to_input` for one channel; ``weight (channels, 4, window)`` has the kernel at each corner."""
+    """:func:`rows_to_input` for one channel; ``weight (channels, 4, window)`` has it at each corner."""
     count, height, width, channels = back.shape
     window = np.zeros(weight.shape[2], np.float32)
     for n in range(count):

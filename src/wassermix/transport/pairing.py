@@ -7,8 +7,7 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from wassermix.core.jit import available
-from wassermix.core.jit import in_threads
+from wassermix.core.jit import available, in_threads
 from wassermix.transport.compiled import CACHE
 from wassermix.transport.cost import PointCost
 from wassermix.transport.exact import solve_exact
