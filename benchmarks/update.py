@@ -30,7 +30,7 @@ from wassermix.engine.precision import computing_in
 from wassermix.engine.settings import Precision
 from wassermix.methods.noise import noises
 from wassermix.models import build_model
-from wassermix.models.pooled import PooledConv2d
+from wassermix.models.pooled import PooledStage
 
 RESULT = Path("results/update.json")
 BATCH, REPEATS = 128, 15
@@ -89,7 +89,7 @@ def plain_network(name: str) -> nn.Module:
     """The same network of PyTorch's own layers, as everybody writes it."""
     model = network(name)
     for stage_name, child in list(model.named_children()):
-        if isinstance(child, PooledConv2d):
+        if isinstance(child, PooledStage):
             setattr(model, stage_name, nn.Sequential(*child))
     return model
 
@@ -180,7 +180,7 @@ def attack_pass(model: nn.Module, x: Tensor, precision: Precision) -> Callable[[
 
 def stage(sizes: tuple[int, int, int], *, side: int) -> Milliseconds:
     """One stage of LeNet: forward, and the gradients of image and weights; ours beside PyTorch's layers."""
-    ours = PooledConv2d(*sizes).to(memory_format=LAST)
+    ours = PooledStage(nn.Conv2d(*sizes), nn.MaxPool2d(2), nn.ReLU()).to(memory_format=LAST)
     plain = nn.Sequential(*ours)
     x = torch.rand(BATCH, sizes[0], side, side).contiguous(memory_format=LAST).requires_grad_()
     found: Milliseconds = {}

@@ -9,10 +9,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn.utils import prune
 
 from wassermix.geodesic.path import value_and_velocity
 from wassermix.models import build_model
-from wassermix.models.pooled import PooledConv2d
+from wassermix.models.pooled import PooledStage, warm_up_stages
 
 LAYERS = [(1, 3, 4), (1, 5, 5), (3, 6, 5), (20, 7, 3), (1, 2, 9)]
 """Channels in and out, and the kernel's size: one channel with small and with large kernels, several."""
@@ -22,11 +24,13 @@ def numbers(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
-def both(sizes: tuple[int, int, int] = (1, 3, 4)) -> tuple[PooledConv2d, nn.Sequential]:
-    own = PooledConv2d(*sizes)
-    plain = nn.Sequential(nn.Conv2d(*sizes), nn.MaxPool2d(2), nn.ReLU())
-    plain.load_state_dict(own.state_dict())
-    return own, plain
+def stage(sizes: tuple[int, int, int] = (1, 3, 4)) -> PooledStage:
+    return PooledStage(nn.Conv2d(*sizes), nn.MaxPool2d(2), nn.ReLU())
+
+
+def both(sizes: tuple[int, int, int] = (1, 3, 4)) -> tuple[PooledStage, nn.Sequential]:
+    own = stage(sizes)
+    return own, nn.Sequential(*copy.deepcopy(own))
 
 
 def gradients(layer: nn.Module, x: Tensor, *, weights: bool = True, image: bool = True) -> list[Tensor]:
@@ -79,7 +83,7 @@ def test_what_is_not_a_number_stays_so(place: tuple[int, int]) -> None:
 
 def test_several_threads_give_the_same_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wassermix.core.jit.WORTH_A_THREAD", 1)
-    own, x, threads = PooledConv2d(3, 6, 5), numbers(13, 3, 14, 14), torch.get_num_threads()
+    own, x, threads = stage((3, 6, 5)), numbers(13, 3, 14, 14), torch.get_num_threads()
     found = []
     try:
         for count in (1, 3):
@@ -106,16 +110,24 @@ def by_vmap(layer: nn.Module, x: Tensor) -> Tensor:
     return torch.func.vmap(torch.func.grad(lambda one: (layer(one[None]) ** 3).sum()))(x)  # type: ignore[no-any-return]
 
 
+def by_a_transform_of_something_else(layer: nn.Module, x: Tensor) -> Tensor:
+    return torch.func.grad(lambda factor: (layer(x) * factor).sum())(torch.tensor(2.0))  # type: ignore[no-any-return]
+
+
 def by_forward_mode(layer: nn.Module, x: Tensor) -> Tensor:
     return value_and_velocity(layer, x.clone().requires_grad_(), numbers(*x.shape, seed=1))[1]
+
+
+def by_gradients_in_batches(layer: nn.Module, x: Tensor) -> Tensor:
+    return torch.autograd.functional.jacobian(layer, x[:1], vectorize=True)  # type: ignore[no-any-return]
 
 
 def by_hook(layer: nn.Module, x: Tensor) -> Tensor:
     assert isinstance(layer, nn.Sequential)
     seen: list[Tensor] = []
-    with_hook = layer[0].register_forward_hook(lambda module, inputs, output: seen.append(output))
+    hook = layer[0].register_forward_hook(lambda module, inputs, output: seen.append(output))
     layer(x)
-    with_hook.remove()
+    hook.remove()
     return seen[0]
 
 
@@ -123,22 +135,138 @@ def in_double(layer: nn.Module, x: Tensor) -> Tensor:
     return copy.deepcopy(layer).double()(x.double())  # type: ignore[no-any-return]
 
 
+def of_one_image(layer: nn.Module, x: Tensor) -> Tensor:
+    return layer(x[0])  # type: ignore[no-any-return]
+
+
 def exported(layer: nn.Module, x: Tensor) -> Tensor:
-    return torch.export.export(layer.eval(), (x,)).module()(x)  # type: ignore[no-any-return]
+    return torch.export.export(layer.eval(), (x,)).module()(x + 1)  # type: ignore[no-any-return]
 
 
 def traced(layer: nn.Module, x: Tensor) -> Tensor:
-    return torch.jit.trace(layer.eval(), (x,))(x)  # type: ignore[no-any-return,no-untyped-call]
+    return torch.jit.trace(layer.eval(), (x,))(x + 1)  # type: ignore[no-any-return,no-untyped-call]
 
 
-@pytest.mark.parametrize("way", [by_vmap, by_forward_mode, by_hook, in_double, exported, traced])
+def traced_as_a_graph(layer: nn.Module, x: Tensor) -> Tensor:
+    return make_fx(layer.requires_grad_(False))(x)(x + 1)  # type: ignore[no-any-return]
+
+
+WAYS = [
+    by_vmap,
+    by_a_transform_of_something_else,
+    by_forward_mode,
+    by_gradients_in_batches,
+    by_hook,
+    in_double,
+    of_one_image,
+    exported,
+    traced,
+    traced_as_a_graph,
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.filterwarnings("ignore:.*torch.jit")
-def test_where_the_kernels_cannot_serve_pytorchs_layers_do(
-    way: Callable[[nn.Module, Tensor], Tensor],
-) -> None:
+def test_where_kernels_cannot_serve_pytorchs_layers_do(way: Callable[[nn.Module, Tensor], Tensor]) -> None:
     x = numbers(4, 1, 8, 8)
     mine, theirs = (way(layer, x) for layer in both())
     torch.testing.assert_close(mine, theirs)
+
+
+def with_padding(layers: nn.Sequential) -> None:
+    layers[0] = nn.Conv2d(1, 3, 4, padding=2)
+
+
+def with_another_pooling(layers: nn.Sequential) -> None:
+    layers[1] = nn.AvgPool2d(2)
+
+
+def with_another_activation(layers: nn.Sequential) -> None:
+    layers[2] = nn.LeakyReLU(0.5)
+
+
+def with_one_more(layers: nn.Sequential) -> None:
+    layers.append(nn.Hardtanh(0, 0.1))
+
+
+def without_bias(layers: nn.Sequential) -> None:
+    layers[0] = nn.Conv2d(1, 3, 4, bias=False)
+
+
+def pruned(layers: nn.Sequential) -> None:
+    prune.l1_unstructured(layers[0], "weight", amount=0.5)  # type: ignore[no-untyped-call]
+    prune.remove(layers[0], "weight")  # type: ignore[no-untyped-call]
+
+
+def normalised(layers: nn.Sequential) -> None:
+    nn.utils.parametrizations.spectral_norm(layers[0])
+
+
+def with_a_forward_of_its_own(layers: nn.Sequential) -> None:
+    layers[0].forward = lambda x: torch.ones(len(x), 3, 4, 4)  # type: ignore[method-assign]
+
+
+EDITS = [
+    with_padding,
+    with_another_pooling,
+    with_another_activation,
+    with_one_more,
+    without_bias,
+    pruned,
+    normalised,
+    with_a_forward_of_its_own,
+]
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_stage_whose_layers_were_edited_does_what_they_do(edit: Callable[[nn.Sequential], None]) -> None:
+    own = stage().eval()
+    edit(own)
+    x = numbers(2, 1, 9, 9)
+    torch.testing.assert_close(own.eval()(x), nn.Sequential(*own)(x))
+
+
+def test_a_part_of_a_stage_is_its_layers() -> None:
+    own, x = stage(), numbers(2, 1, 9, 9)
+    assert torch.equal(own[:2](x), own[1](own[0](x)))
+
+
+def test_no_images_have_no_gradient() -> None:
+    own, x = stage((3, 6, 5)), numbers(0, 3, 14, 14).requires_grad_()
+    own(x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.shape == x.shape
+    assert not any(one.grad.any() for one in own.parameters() if one.grad is not None)
+
+
+def test_a_bias_that_is_trained_alone_gets_its_gradient() -> None:
+    found = []
+    for layer in both():
+        layer.requires_grad_(False)
+        layer[0].bias.requires_grad_()
+        (layer(numbers(2, 1, 9, 9)) ** 2).sum().backward()
+        assert layer[0].weight.grad is None
+        found.append(layer[0].bias.grad)
+    torch.testing.assert_close(*found)
+
+
+def test_compiling_ahead_leaves_the_model_and_the_random_stream_alone() -> None:
+    net = build_model("lenet", shape=(1, 28, 28), num_classes=10)
+    before = torch.get_rng_state()
+    with torch.no_grad():
+        warm_up_stages(net)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(one.grad is None for one in net.parameters())
+
+
+def test_a_graph_of_the_gradient_that_is_asked_for_does_not_change_it_under_autocast() -> None:
+    own, x = stage((3, 6, 5)), numbers(4, 3, 12, 12).requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = (own(x) ** 2).sum()
+    first, again = (
+        torch.autograd.grad(out, x, create_graph=further, retain_graph=True)[0] for further in (False, True)
+    )
+    assert (first - again).norm() < 0.01 * first.norm()
 
 
 def test_under_autocast_it_has_the_gradients_of_bfloat16() -> None:

@@ -16,7 +16,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 # For code that rounds by adding and subtracting a constant, which "reassoc" would cancel.
 EXACT = {"contract"}
 
-WORTH_A_THREAD = 2**21  # operations: some milliseconds of work, against 0.1 ms to start threads
+WORTH_A_THREAD = 2**21  # operations: a millisecond of work or more, against 0.1 ms to start threads
 
 
 @cache

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from wassermix.core.errors import InputError
 from wassermix.models.normalize import Normalize
-from wassermix.models.pooled import PooledConv2d
+from wassermix.models.pooled import PooledStage
 
 __all__ = ["LeNet"]
 
@@ -33,8 +33,8 @@ class LeNet(nn.Module):
             )
         height, width = (((side - 4) // 2 - 4) // 2 for side in shape[1:])
         self.normalize = Normalize(shape, mean, std)
-        self.stage1 = PooledConv2d(shape[0], 20, 5)
-        self.stage2 = PooledConv2d(20, 50, 5)
+        self.stage1 = PooledStage(nn.Conv2d(shape[0], 20, 5), nn.MaxPool2d(2), nn.ReLU())
+        self.stage2 = PooledStage(nn.Conv2d(20, 50, 5), nn.MaxPool2d(2), nn.ReLU())
         self.hidden = nn.Sequential(nn.Linear(50 * height * width, 500), nn.ReLU())
         self.fc = nn.Linear(500, num_classes)
 

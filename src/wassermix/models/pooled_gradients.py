@@ -37,7 +37,7 @@ def weight_gradients(back: Array, place: Array, image: Array, size: int) -> tupl
         layout.add_to_weight(back[rows], place[rows], lines[rows], weight, bias)
         shares[rows.start] = weight, bias
 
-    in_threads(run, len(image), operations=back.size * layout.depth * size**2)
+    in_threads(run, len(image), operations=_operations(back, layout))
     weights, biases = zip(*(shares[start] for start in sorted(shares)), strict=True)  # summed in one order
     return layout.unfolded(np.sum(weights, axis=0)), np.sum(biases, axis=0)
 
@@ -52,8 +52,13 @@ def image_gradient(back: Array, place: Array, weight: Array, sides: tuple[int, i
     def run(rows: slice) -> None:
         layout.add_to_input(back[rows], place[rows], folded, lines[rows])
 
-    in_threads(run, len(back), operations=back.size * depth * size**2)
+    in_threads(run, len(back), operations=_operations(back, layout))
     return lines[..., :width].reshape(len(back), *sides, depth)
+
+
+def _operations(back: Array, layout: _Layout) -> int:
+    """Additions of vector registers: a share of a thread has enough of them to pay for its start."""
+    return back.size * layout.size * -(-layout.size * layout.depth // LANE)
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ class _Layout(ABC):
     def add_to_input(self, back: Array, place: Array, weight: Array, lines: Array) -> None: ...
 
     def lines(self, image: Array) -> Array:
-        flat = image.reshape(*image.shape[:2], -1)
+        flat = image.reshape(*image.shape[:2], image.shape[2] * self.depth)
         return np.pad(flat, ((0, 0), (0, 0), (0, self.beyond))) if self.beyond else flat
 
 

@@ -19,11 +19,12 @@ from wassermix.core.jit import FAST, compiled
 
 __all__ = ["LANE", "pool", "rows_to_input", "rows_to_weight", "windows_to_input", "windows_to_weight"]
 
-CUT = 4
-"""The place of a pooled value that was not positive; also how many corners a square has."""
+CORNERS = 4
+CUT = CORNERS
+"""The place of a pooled value that was not positive."""
 
 LANE = 8
-"""Rows of windows have so many numbers: half or the whole of a vector register."""
+"""Rows of windows have so many numbers: a vector register, or a part of one, or two."""
 
 
 @compiled(FAST)
@@ -46,7 +47,7 @@ def pool(z: Any, out: Any, place: Any) -> None:
                     top, at = d[k] if beats else top, np.int32(3) if beats else at
                     cut = top <= np.float32(0)
                     largest[k] = np.float32(0) if cut else top
-                    where[k] = np.uint8(4) if cut else np.uint8(at)
+                    where[k] = np.uint8(CUT) if cut else np.uint8(at)
 
 
 @compiled(FAST)
@@ -115,8 +116,11 @@ def rows_to_input(back: Any, place: Any, weight: Any, depth: int, x: Any) -> Non
     count, height, width, channels = back.shape
     shape, line = (np.uint64(weight.shape[1]), np.uint64(weight.shape[2])), np.uint64(x.shape[2])
     kernels, out = weight.reshape(-1), x.reshape(-1)
-    starts, factors = np.empty((CUT, channels + 3), np.uint64), np.empty((CUT, channels + 3), np.float32)
-    many = np.empty(CUT, np.int64)
+    starts, factors = (
+        np.empty((CORNERS, channels + 3), np.uint64),
+        np.empty((CORNERS, channels + 3), np.float32),
+    )
+    many = np.empty(CORNERS, np.int64)
     for n in range(count):
         for i in range(height):
             for j in range(width):
@@ -127,7 +131,7 @@ def rows_to_input(back: Any, place: Any, weight: Any, depth: int, x: Any) -> Non
                         starts[at, many[at]] = np.uint64(c) * shape[0] * shape[1]
                         factors[at, many[at]] = value
                         many[at] += 1
-                for at in range(CUT):
+                for at in range(CORNERS):
                     row, column = n * x.shape[1] + 2 * i + (at >> 1), 2 * j + (at & 1)
                     to = np.uint64(row) * line + np.uint64(column * depth)
                     given = _filled(starts[at], factors[at], many[at])
