@@ -7,6 +7,7 @@ of its own, in turn, and the ratio is that of the medians. One thread, then two.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import statistics
 import subprocess
@@ -25,6 +26,7 @@ from benchmarks.update import plain_network
 from wassermix.certify import certify
 from wassermix.core.machine import has_bfloat16, processor_name
 from wassermix.core.memory import keep_freed_memory
+from wassermix.core.openmp import SPINS
 from wassermix.data import load_data
 from wassermix.engine import train
 from wassermix.engine.settings import build_config
@@ -72,7 +74,11 @@ def measure(threads: int) -> dict[str, float]:
 def child(side: str, threads: int) -> float:
     """One side's rate, measured in a fresh process."""
     words = [sys.executable, "-m", "benchmarks.training", side, str(threads)]
-    return float(subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()[-1])
+    environment = dict(os.environ)
+    if side.endswith("bare"):
+        environment.pop(SPINS, None)  # which our command line sets, and a script does not
+    done = subprocess.run(words, check=True, capture_output=True, text=True, env=environment)
+    return float(done.stdout.split()[-1])
 
 
 def samples() -> tuple[Tensor, Tensor]:

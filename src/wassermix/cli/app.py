@@ -43,6 +43,7 @@ from wassermix.cli.processes import complain, relaunched, split_processes
 from wassermix.cli.stopped import how_to_go_on, sentence_of
 from wassermix.core.errors import InputError, LostProcessError
 from wassermix.core.memory import keep_freed_memory
+from wassermix.core.openmp import let_idle_threads_sleep
 from wassermix.drift.settings import DriftSettings, StreamSettings
 from wassermix.geodesic.geometry_settings import GeometrySettings
 
@@ -323,6 +324,7 @@ def options(
 def main() -> None:
     """Run the command line: bad input is a sentence and exit code 2, any other failure one and 1."""
     keep_freed_memory()
+    let_idle_threads_sleep()
     given = [word for word in sys.argv[1:] if word != "--debug"]
     debug = len(given) < len(sys.argv) - 1
     try:

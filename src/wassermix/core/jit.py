@@ -48,10 +48,11 @@ def compiled(flags: set[str]) -> Callable[[Callable[..., Any]], Callable[..., An
     return compile_
 
 
-def in_threads(run: Callable[[slice], None], count: int, *, operations: int) -> None:
+def in_threads(run: Callable[[slice], None], count: int, *, operations: int, shares: int = 4) -> None:
     """Call ``run`` on shares of ``count`` pieces of work of so many ``operations``, in threads if it pays.
 
-    As many threads as PyTorch uses; ``run`` must leave the GIL, as what :func:`compiled` makes does.
+    As many threads as PyTorch uses, the caller's among them; ``run`` must leave the GIL, as what
+    :func:`compiled` makes does. Each thread has so many ``shares``: one where pieces take equally long.
     """
     import torch
 
@@ -59,8 +60,17 @@ def in_threads(run: Callable[[slice], None], count: int, *, operations: int) -> 
     if threads <= 1:
         run(slice(0, count))
         return
-    # Four shares a thread, because pieces differ in how long they take. The pool lives only here: one
-    # that outlived a fork would leave the child waiting for threads that it does not have.
-    bounds = torch.linspace(0, count, min(count, 4 * threads) + 1).long().tolist()
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(run, [slice(start, stop) for start, stop in pairwise(bounds)]))
+    bounds = torch.linspace(0, count, min(count, shares * threads) + 1).long().tolist()
+    waiting = iter([slice(start, stop) for start, stop in pairwise(bounds)])
+
+    def work() -> None:
+        for rows in waiting:  # the threads share it: each takes what is next
+            run(rows)
+
+    # The pool lives only here: one that outlived a fork would leave the child waiting for threads that it
+    # does not have.
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(work) for _ in range(threads - 1)]
+        work()
+        for other in others:
+            other.result()

@@ -132,7 +132,11 @@ def _pooled(z: Tensor) -> tuple[Tensor, Array]:
     count, height, width, channels = values.shape
     out = np.empty((count, height // 2, width // 2, channels), np.float32)
     place = np.empty(out.shape, np.uint8)
-    in_threads(lambda rows: pool(values[rows], out[rows], place[rows]), count, operations=values.size // 8)
+
+    def run(rows: slice) -> None:
+        pool(values[rows], out[rows], place[rows])
+
+    in_threads(run, count, operations=values.size // 8, shares=1)
     return torch.from_numpy(out).permute(0, 3, 1, 2), place
 
 

@@ -37,7 +37,7 @@ def weight_gradients(back: Array, place: Array, image: Array, size: int) -> tupl
         layout.add_to_weight(back[rows], place[rows], lines[rows], weight, bias)
         shares[rows.start] = weight, bias
 
-    in_threads(run, len(image), operations=_operations(back, layout))
+    in_threads(run, len(image), operations=_operations(back, layout), shares=1)
     weights, biases = zip(*(shares[start] for start in sorted(shares)), strict=True)  # summed in one order
     return layout.unfolded(np.sum(weights, axis=0)), np.sum(biases, axis=0)
 
@@ -52,7 +52,7 @@ def image_gradient(back: Array, place: Array, weight: Array, sides: tuple[int, i
     def run(rows: slice) -> None:
         layout.add_to_input(back[rows], place[rows], folded, lines[rows])
 
-    in_threads(run, len(back), operations=_operations(back, layout))
+    in_threads(run, len(back), operations=_operations(back, layout), shares=1)
     return lines[..., :width].reshape(len(back), *sides, depth)
 
 
