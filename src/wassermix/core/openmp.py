@@ -16,8 +16,7 @@ def let_idle_threads_sleep() -> None:
     """Let PyTorch's idle threads sleep after a moment, unless the user's environment says otherwise.
 
     By default they wait some milliseconds, awake, after each operation, and our compiled kernels, which run
-    in threads of their own, find the other cores taken: with two threads a training step of LeNet takes a
-    fifth longer. It has an effect only before torch is imported, and on the whole process, so the
-    command line calls this and the library does not.
+    in threads of their own, find the other cores taken. It has an effect only before torch is imported, and
+    on the whole process, so the command line calls this and the library does not.
     """
     os.environ.setdefault(SPINS, A_MOMENT)
