@@ -20,12 +20,14 @@ from wassermix.engine.settings import FAMILIES, Config, Section
 from wassermix.geodesic.protocol import Regularizer
 from wassermix.methods import Method, compatible
 from wassermix.models import MODELS, build_model
+from wassermix.models.pooled import warm_up_stages
 from wassermix.models.sanity import are_probabilities
+from wassermix.transport import warm_up
 
 Progress = Callable[[int, int], None]
 
-__all__ = ["Inputs", "Parts", "build_parts", "check_parts", "device_of", "inputs_of", "load_dataset"]
-__all__ += ["make_model", "model_for"]
+__all__ = ["Inputs", "Parts", "build_parts", "check_parts", "compile_ahead", "device_of", "inputs_of"]
+__all__ += ["load_dataset", "make_model", "model_for"]
 
 
 @dataclass
@@ -38,6 +40,14 @@ class Parts:
     augment: Augmentation | None
     regularizer: Regularizer | None
     embed: Embedding | None
+
+
+def compile_ahead(parts: Parts) -> None:
+    """Compile the kernels that a training needs, once after installation: not in the middle of a step."""
+    if parts.embed is not None:
+        warm_up()
+    if next(parts.model.parameters()).device.type == "cpu":
+        warm_up_stages(parts.model)
 
 
 def build_parts(

@@ -22,7 +22,7 @@ from wassermix.embed import reconstruction_error, save_embedding
 from wassermix.engine import distributed
 from wassermix.engine.average import WeightAverage
 from wassermix.engine.budget import Budget, make_budget
-from wassermix.engine.build import Parts, build_parts, device_of
+from wassermix.engine.build import Parts, build_parts, compile_ahead, device_of
 from wassermix.engine.metrics import MetricsFile, TensorBoard, peak_memory_mib
 from wassermix.engine.objective import conditions_of, objective_of
 from wassermix.engine.passes import batch_passes, stored_samples
@@ -36,8 +36,6 @@ from wassermix.engine.watch import noisy_accuracy, require_finite_loss, require_
 from wassermix.methods import Batch
 from wassermix.methods.protocol import counting_of, teacher_of
 from wassermix.methods.teacher import AVERAGE, count_votes, votes_on
-from wassermix.models.pooled import warm_up_stages
-from wassermix.transport import warm_up
 
 __all__ = ["TrainState", "stored_samples", "train"]
 
@@ -102,10 +100,7 @@ def _begin(run: RunDir, config: Config, parts: Parts, *, overwrite: bool) -> Non
         run.begin(config, overwrite=overwrite)
         if parts.embed is not None:
             save_embedding(parts.embed, run.embedding_file)
-    if parts.embed is not None:
-        warm_up()  # compiles once after installation: not in the middle of a training step
-    if device_of(config).type == "cpu":
-        warm_up_stages(parts.model)
+    compile_ahead(parts)
 
 
 class _Training:
