@@ -213,9 +213,9 @@ def speed_table(record: dict[str, Any]) -> list[str]:
     lines = [
         "`make bench`: LeNet on digits, images/s of training and noise draws/s of certification, ours beside "
         f"a bare loop in PyTorch's default memory layout (torch {record['torch']}, batches of "
-        f"{record['batch']}; medians, each round in a process of its own). Channels last in memory and "
-        "keeping freed blocks make the difference; a plain loop that does the same is in "
-        "[What a certified table costs](certify-benchmark.md), what was tried in training in "
+        f"{record['batch']}; medians, each round in a process of its own). Channels last, kept memory "
+        "and, in training, gradients that skip zeros make the difference; a plain loop with the first two is "
+        "in [What a certified table costs](certify-benchmark.md), what was tried in training in "
         "[What an update costs](training-benchmark.md).",
         "",
         "| threads | training, ours | bare | ratio | certification, ours | bare | ratio |",

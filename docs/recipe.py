@@ -227,7 +227,7 @@ def _curve(scaling: dict[str, Any], rows: dict[str, Any]) -> list[str]:
     return [
         *lines,
         "",
-        _seeds(rows),
+        _seeds(rows) + _in_bfloat16(scaling),
         "",
         "![Average radius, certified accuracy and p_A against passes, and the literature](scaling.svg)",
         "",
@@ -241,6 +241,13 @@ def _seeds(rows: dict[str, Any]) -> str:
         f"up to {spread:.3f}; an interval of one seed speaks of two networks. So few draws cut every radius "
         "short, the large ones most: our rows may be read beside one another, not beside published ones."
     )
+
+
+def _in_bfloat16(scaling: dict[str, Any]) -> str:
+    """Which of the rows were trained with ``precision=bfloat16``."""
+    rows = scaling["rows"].items()
+    names = [name for name, row in rows if row.get("precision") == "bfloat16" and name in scaling["results"]]
+    return f" Trained in bfloat16: {', '.join(names)}." if names else ""
 
 
 def _judged_alike(records: dict[str, Any]) -> list[str]:
