@@ -245,7 +245,7 @@ def _seeds(rows: dict[str, Any]) -> str:
 
 def _in_bfloat16(scaling: dict[str, Any]) -> str:
     """Which of the rows were trained with ``precision=bfloat16``."""
-    rows = scaling["rows"].items()
+    rows = scaling.get("rows", {}).items()
     names = [name for name, row in rows if row.get("precision") == "bfloat16" and name in scaling["results"]]
     return f" Trained in bfloat16: {', '.join(names)}." if names else ""
 
