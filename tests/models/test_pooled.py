@@ -14,7 +14,7 @@ from torch.nn.utils import prune
 
 from wassermix.geodesic.path import value_and_velocity
 from wassermix.models import build_model
-from wassermix.models.pooled import PooledStage, warm_up_stages
+from wassermix.models.pooled import PooledStage, _pooled, warm_up_stages
 
 LAYERS = [(1, 3, 4), (1, 5, 5), (3, 6, 5), (20, 7, 3), (1, 2, 9)]
 """Channels in and out, and the kernel's size: one channel with small and with large kernels, several."""
@@ -278,6 +278,26 @@ def test_under_autocast_it_has_the_gradients_of_bfloat16() -> None:
     assert all(one.dtype == torch.float32 for one in found[0])
     for mine, theirs in zip(*found, strict=True):
         assert (mine - theirs).norm() < 0.02 * theirs.norm()  # bfloat16 has eight bits
+
+
+SPECIAL = [0.0, -0.0, float("inf"), -float("inf"), float("nan"), -float("nan"), 1e-40, -1e-40, 3e38]
+
+
+@pytest.mark.parametrize("channels", [1, 20])
+@pytest.mark.parametrize("memory", [torch.contiguous_format, torch.channels_last])
+def test_pooling_of_bfloat16_has_the_values_of_pytorch_and_tells_where_they_came_from(
+    channels: int, memory: torch.memory_format
+) -> None:
+    z = numbers(4, channels, 10, 11)
+    special = torch.tensor(SPECIAL)
+    z.flatten()[:: max(z.numel() // 90, 1)][:90] = special.repeat(10)
+    z = z.to(torch.bfloat16).contiguous(memory_format=memory)
+    out, place = _pooled(z)
+    torch.testing.assert_close(out, F.relu(F.max_pool2d(z, 2)).float(), rtol=0, atol=0, equal_nan=True)
+    corners = F.unfold(z.float()[..., :10], 2, stride=2).view(4, channels, 4, 5, 5).movedim(2, -1)
+    at = torch.from_numpy(place).movedim(-1, 1).long()
+    found = corners.gather(-1, at.clamp(max=3)[..., None])[..., 0]
+    torch.testing.assert_close(torch.where(at == 4, 0, found), out, rtol=0, atol=0, equal_nan=True)
 
 
 def test_an_attack_through_lenet_has_the_gradient_of_the_plain_network() -> None:

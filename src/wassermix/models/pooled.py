@@ -78,6 +78,7 @@ def warm_up_stages(model: nn.Module) -> None:
             image = torch.zeros(1, weight.shape[1], side, side)
             with torch.enable_grad():
                 _Pooled.apply(*(one.requires_grad_() for one in (image, weight, bias))).sum().backward()
+            _pooled(image.to(torch.bfloat16))  # the one kernel that bfloat16 has to itself
 
 
 def _convolved(tensors: Sequence[Tensor]) -> Tensor:
@@ -126,23 +127,32 @@ def _by_layers(saved: Sequence[Tensor], back: Tensor, needed: Sequence[bool]) ->
 
 def _pooled(z: Tensor) -> tuple[Tensor, Array]:
     """The convolution's output pooled and cut at zero, ``(n, C, h, w)``, and where each value came from."""
-    from wassermix.models.pooled_kernels import pool
+    from wassermix.models.pooled_kernels import pool, pool_halves
 
-    values = _channels_last(z)
-    count, height, width, channels = values.shape
+    count, channels, height, width = z.shape
     out = np.empty((count, height // 2, width // 2, channels), np.float32)
     place = np.empty(out.shape, np.uint8)
+    result: Array = out
+    if z.dtype == torch.bfloat16:
+        kernel, result, values = pool_halves, out.view(np.int32), _stored_last(z).view(torch.int16).numpy()
+    else:
+        kernel, values = pool, _channels_last(z)
 
     def run(rows: slice) -> None:
-        pool(values[rows], out[rows], place[rows])
+        kernel(values[rows], result[rows], place[rows])
 
     in_threads(run, count, operations=values.size // 8, shares=1)
     return torch.from_numpy(out).permute(0, 3, 1, 2), place
 
 
+def _stored_last(x: Tensor) -> Tensor:
+    """``(n, C, H, W)`` as ``(n, H, W, C)`` in one piece, copied only where it is stored otherwise."""
+    return x.detach().permute(0, 2, 3, 1).contiguous()
+
+
 def _channels_last(x: Tensor) -> Array:
-    """``(n, C, H, W)`` as a float32 array ``(n, H, W, C)``, copied only where it is stored otherwise."""
-    found: Array = x.detach().float().permute(0, 2, 3, 1).contiguous().numpy()
+    """``(n, C, H, W)`` as a float32 array ``(n, H, W, C)``."""
+    found: Array = _stored_last(x.detach().float()).numpy()
     return found
 
 

@@ -17,7 +17,15 @@ import numpy as np
 
 from wassermix.core.jit import FAST, compiled
 
-__all__ = ["LANE", "pool", "rows_to_input", "rows_to_weight", "windows_to_input", "windows_to_weight"]
+__all__ = [
+    "LANE",
+    "pool",
+    "pool_halves",
+    "rows_to_input",
+    "rows_to_weight",
+    "windows_to_input",
+    "windows_to_weight",
+]
 
 CORNERS = 4
 CUT = CORNERS
@@ -48,6 +56,39 @@ def pool(z: Any, out: Any, place: Any) -> None:
                     cut = top <= np.float32(0)
                     largest[k] = np.float32(0) if cut else top
                     where[k] = np.uint8(CUT) if cut else np.uint8(at)
+
+
+@compiled(FAST)
+def pool_halves(z: Any, out: Any, place: Any) -> None:
+    """:func:`pool` for ``z`` in bfloat16 and ``out`` in float32, both given as the integers of their bits.
+
+    Positive numbers are in the order of their bits, and negative ones are cut, whatever their order. So
+    integers are compared, half as wide as float32, and a bfloat16's bits are the first half of a float32's.
+    """
+    count, height, width, channels = out.shape
+    for n in range(count):
+        for i in range(height):
+            for j in range(width):
+                above, below = z[n, 2 * i], z[n, 2 * i + 1]
+                a, b, c, d = above[2 * j], above[2 * j + 1], below[2 * j], below[2 * j + 1]
+                largest, where = out[n, i, j], place[n, i, j]
+                for k in range(channels):
+                    top, at = _order(a[k]), np.int16(0)
+                    other = _order(b[k])
+                    top, at = max(top, other), np.int16(1) if other > top else at
+                    other = _order(c[k])
+                    top, at = max(top, other), np.int16(2) if other > top else at
+                    other = _order(d[k])
+                    top, at = max(top, other), np.int16(3) if other > top else at
+                    cut = top <= 0
+                    largest[k] = np.int32(0) if cut else np.int32(top) << 16
+                    where[k] = np.uint8(CUT) if cut else np.uint8(at)
+
+
+@compiled(FAST)
+def _order(bits: Any) -> Any:
+    """A bfloat16's bits as a signed integer, without the sign of what is not a number: that comes last."""
+    return np.int16(bits & 0x7FFF) if (bits < 0) & (bits > -128) else bits
 
 
 @compiled(FAST)
