@@ -10,6 +10,8 @@ the cheap ones are worth, the interval is valid; where they tell much, it is muc
     wassermix certify runs/records/gaussian-0.5/seed0 --mode fixed --n 500 --images 10000 --name all
     wassermix certify runs/records/consistency-0.5/seed0 --mode fixed --n 500 --images 10000 --name all
     python -m benchmarks.records_whole runs/records/gaussian-0.5/seed0 runs/records/consistency-0.5/seed0
+
+Rows of runs that are not named stay in the file as they are.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from wassermix.certify import Certificates
 from wassermix.certify.pa import label_probabilities
 from wassermix.core.errors import InputError
 from wassermix.drift.powered import labels_only, powered_interval
+from wassermix.experiments import load_table
+from wassermix.experiments.table import row_folder
 
 RESULTS = Path(__file__).parents[1] / "results"
 Floats = npt.NDArray[np.float64]
@@ -35,20 +39,26 @@ Floats = npt.NDArray[np.float64]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="+", type=Path, help="runs of the table 'records', with both files")
-    parser.add_argument("--few", default="grid-s0.5-n100000", help="the dear certification of a few images")
+    parser.add_argument("--few", default="grid-*", help="the dear certification of a few images")
     parser.add_argument("--all", default="all", help="the cheap certification of all images")
     options = parser.parse_args()
-    published = json.loads((RESULTS / "records.json").read_text())["published"]
-    rows = {}
+    file = RESULTS / "records-whole.json"
+    rows = json.loads(file.read_text())["results"] if file.exists() else {}
+    names = {row_folder(name): name for name in load_table("records").rows}
     for run in options.runs:
-        few = Certificates.read(run / "certify" / f"{options.few}.tsv")
-        every = Certificates.read(run / "certify" / f"{options.all}.tsv")
-        name = run.parent.name
-        rows[name] = {"images": len(few), "of": len(every), "radii": whole_set(few, every)}
-        for row, told in zip(rows[name]["radii"], published[name]["certified"], strict=True):
-            row["published"] = told / 100
-    (RESULTS / "records-whole.json").write_text(json.dumps({"results": rows}, indent=1) + "\n")
+        few, every = (_read(run, name) for name in (options.few, options.all))
+        radii = whole_set(few, every)
+        rows[names[run.parent.name]] = {"images": len(few), "of": len(every), "radii": radii}
+    file.write_text(json.dumps({"results": rows}, indent=1) + "\n")
     print(table(rows))
+
+
+def _read(run: Path, name: str) -> Certificates:
+    """The one certification of the run whose name matches, such as ``grid-*``."""
+    found = sorted((run / "certify").glob(f"{name}.tsv"))
+    if len(found) != 1:
+        raise InputError(f"'{run}' has {len(found)} certifications named '{name}'; expected one")
+    return Certificates.read(found[0])
 
 
 def whole_set(few: Certificates, every: Certificates, *, seed: int = 0) -> list[dict[str, Any]]:
@@ -78,7 +88,7 @@ def _controls(chance: Floats, needed: float) -> Floats:
 
 
 def table(rows: dict[str, Any]) -> str:
-    """Per cent proved at each radius: by the few, of all, and in the publication."""
+    """Per cent proved at each radius: of the few, and of all."""
     lines = []
     for name, row in rows.items():
         lines.append(f"{name}: {row['images']} of {row['of']} images certified in full")
@@ -88,7 +98,7 @@ def table(rows: dict[str, Any]) -> str:
 
 def _cells(cell: dict[str, float]) -> str:
     few = "few {few:.1%} ({few_low:.1%} to {few_high:.1%})".format(**cell)
-    return few + "  all {all:.1%} ({low:.1%} to {high:.1%})  published {published:.1%}".format(**cell)
+    return few + "  all {all:.1%} ({low:.1%} to {high:.1%})".format(**cell)
 
 
 if __name__ == "__main__":

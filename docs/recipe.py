@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from cells import difference, levels_told, line, sure_band, sure_heads, sure_shares
 from draw_scaling import draw_scaling
+from literature import judged_alike, whole_set
 
 from wassermix.experiments.gather import compare_runs
 from wassermix.experiments.sureness import sure_cells
@@ -14,8 +16,6 @@ from wassermix.experiments.sureness import sure_cells
 BEGIN, END = "<!-- recipe: begin -->", "<!-- recipe: end -->"
 SHOWN = (0.0, 0.5, 1.0, 1.5, 2.0)
 """Radii of the short tables."""
-LEVELS = (0.5, 0.9, 0.99)
-"""Of the distribution of p_A the tables tell these."""
 
 
 TABLES = ("recipe-search", "recipe-search-long", "scaling", "scaling-half", "equal-compute", "records")
@@ -31,8 +31,8 @@ def write_recommendation(results: Path, docs: Path) -> None:
     lines = [
         *_gain(scaling),
         *_curve(scaling, rows),
-        *_judged_alike(records),
-        *_whole_set(_read(results / "records-whole.json")),
+        *judged_alike(records),
+        *whole_set(_read(results / "records-whole.json"), records),
         *_colour(_read(results / "scaling-colour.json")),
         "### What was tried",
         "",
@@ -125,20 +125,17 @@ def _trials(record: dict[str, Any]) -> list[str]:
     plan, first = record["certify"], next(iter(rows.values()))
     passes = int(record["common"]["budget"].partition(":")[2])
     reach = max(cell["radius"] for cell in first["certified"] if cell["accuracy"] > 0)
-    levels = _levels(rows)
-    heads = ["trial", "updates", "average radius", "difference (95%)", *_heads(levels)]
+    levels = levels_told(rows)
+    heads = ["trial", "updates", "average radius", "difference (95%)", *sure_heads(levels)]
     return [
         f"`wassermix reproduce {record['table']}`: {passes:,} passes each, sigma 1.0, mode "
         f"`{plan['mode']}` with n = {plan['n']} on {plan['images']} held-out digits, one seed. The "
         f"difference is that of the average radius to `{record['control']}`, on the same images; radii above "
-        f"{reach:g} cannot be proved with so few draws.{_band(rows)}",
+        f"{reach:g} cannot be proved with so few draws.{sure_band(rows)}",
         "",
-        _line([*heads, *(f"r = {r:g}" for r in SHOWN)]),
-        _line(["---"] * (len(heads) + len(SHOWN))),
-        *(
-            _line(_trial(name, row, record["against_control"].get(name), levels))
-            for name, row in rows.items()
-        ),
+        line([*heads, *(f"r = {r:g}" for r in SHOWN)]),
+        line(["---"] * (len(heads) + len(SHOWN))),
+        *(line(_trial(name, row, record["against_control"].get(name), levels)) for name, row in rows.items()),
         "",
     ]
 
@@ -166,39 +163,9 @@ def _traded(record: dict[str, Any]) -> list[str]:
 RIVAL = "recipe + little consistency"
 
 
-def _levels(rows: dict[str, Any]) -> list[float]:
-    """The levels of p that some row tells; early rows tell none."""
-    told = {cell["p"] for row in rows.values() for cell in row.get("p_a", ())}
-    return [p for p in LEVELS if p in told]
-
-
-def _heads(levels: list[float]) -> list[str]:
-    return [f"p_A >= {p:g}" for p in levels]
-
-
-def _sure(row: dict[str, Any], levels: list[float]) -> list[str]:
-    """The share of images with p_A of at least each level in per cent; empty where the row does not tell."""
-    told = {cell["p"]: f"{100 * cell['share']:.1f}" for cell in row.get("p_a", ())}
-    return [told.get(p, "") for p in levels]
-
-
-def _band(rows: dict[str, Any]) -> str:
-    """What the columns of p_A are, and how far they may be off."""
-    cells = [cell for row in rows.values() for cell in row.get("p_a", ()) if cell["p"] in LEVELS]
-    if not cells:
-        return ""
-    below, above = (100 * max(abs(cell[end] - cell["share"]) for cell in cells) for end in ("low", "high"))
-    reach = f"{below:.1f} points or less down and {above:.1f} or less up"
-    return f" The 95% band of p_A, for all p at once, reaches {reach}."
-
-
 def _trial(name: str, row: dict[str, Any], compared: dict[str, Any] | None, levels: list[float]) -> list[str]:
-    said = _difference(compared["acr_difference"] if compared else None)
-    return [name, f"{row['updates']:.0f}", f"{row['acr']:.3f}", said, *_sure(row, levels), *_cells(row)]
-
-
-def _difference(gap: dict[str, float] | None) -> str:
-    return f"{gap['mean']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})" if gap else ""
+    said = difference(compared["acr_difference"] if compared else None)
+    return [name, f"{row['updates']:.0f}", f"{row['acr']:.3f}", said, *sure_shares(row, levels), *_cells(row)]
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
@@ -210,20 +177,27 @@ def _curve(scaling: dict[str, Any], rows: dict[str, Any]) -> list[str]:
     """Every length of every method on test digits, with its difference to the recipe at as many passes."""
     if not scaling["results"]:
         return []
-    plan, levels = scaling["certify"], _levels(rows)
-    heads = ["row", "seeds", "passes", "average radius", "difference to the recipe (95%)", *_heads(levels)]
+    plan, levels = scaling["certify"], levels_told(rows)
+    heads = [
+        "row",
+        "seeds",
+        "passes",
+        "average radius",
+        "difference to the recipe (95%)",
+        *sure_heads(levels),
+    ]
     lines = [
         f"On test digits (`wassermix reproduce scaling`, and `equal-compute` for some rows at 0.6 M; mode "
         f"`{plan['mode']}`, n = {plan['n']}, {plan['images']} images; the difference is to the recipe at as "
-        f"many passes, on the same images).{_band(rows)}",
+        f"many passes, on the same images).{sure_band(rows)}",
         "",
-        _line([*heads, *(f"r = {r:g}" for r in SHOWN)]),
-        _line(["---"] * (len(heads) + len(SHOWN))),
+        line([*heads, *(f"r = {r:g}" for r in SHOWN)]),
+        line(["---"] * (len(heads) + len(SHOWN))),
     ]
     for name, row in rows.items():
         told = [str(len(row.get("seeds", [0]))), f"{row['passes'] / 1e6:.1f} M", f"{row['acr']:.3f}"]
-        gap = _difference(_to_recipe(scaling, name))
-        lines.append(_line([name, *told, gap, *_sure(row, levels), *_cells(row)]))
+        gap = difference(_to_recipe(scaling, name))
+        lines.append(line([name, *told, gap, *sure_shares(row, levels), *_cells(row)]))
     return [
         *lines,
         "",
@@ -250,35 +224,6 @@ def _in_bfloat16(scaling: dict[str, Any]) -> str:
     return f" Trained in bfloat16: {', '.join(names)}." if names else ""
 
 
-def _judged_alike(records: dict[str, Any]) -> list[str]:
-    """The full-length trainings and the recipe with as many draws as the literature takes."""
-    rows = records["results"]
-    if not rows:
-        return []
-    plan, published = records["certify"], records["published"]
-    radii = [cell["radius"] for cell in next(iter(rows.values()))["certified"] if cell["radius"] <= LARGEST]
-    levels = _levels(rows)
-    halves = [50 * (cell["high"] - cell["low"]) for row in rows.values() for cell in row["certified"]]
-    lines = [
-        f"With the literature's n = {plan['n']:,} (`wassermix reproduce records`; mode `{plan['mode']}`, "
-        f"{plan['images']} test digits: ± {min(halves):.1f} to {max(halves):.1f} points; one seed)."
-        f"{_band(rows)}",
-        "",
-        _line(["row", "passes", *_heads(levels), *(f"r = {r:g}" for r in radii)]),
-        _line(["---"] * (2 + len(levels) + len(radii))),
-    ]
-    for name, row in rows.items():
-        told = {cell["radius"]: 100 * cell["accuracy"] for cell in row["certified"]}
-        cells = [f"{told[r]:.1f}" if r in told else "" for r in radii]
-        lines.append(_line([name, f"{row['passes'] / 1e6:.1f} M", *_sure(row, levels), *cells]))
-    for name, row in published.items():
-        cells = [f"{value:.1f}" for value in row["certified"][: len(radii)]]
-        cells += [""] * (len(radii) - len(cells))
-        empty = [""] * len(levels)
-        lines.append(_line([f"{name}, published", f"{row['passes'] / 1e6:.1f} M", *empty, *cells]))
-    return [*lines, "", *_reproduced(rows, published), *_to_smoothmix(rows, published)]
-
-
 def _colour(record: dict[str, Any]) -> list[str]:
     """How the recipe does on colour images, beside what it was not chosen against there."""
     rows = record["results"]
@@ -292,7 +237,7 @@ def _colour(record: dict[str, Any]) -> list[str]:
         f"On 20,000 CIFAR-10 images (`wassermix reproduce {record['table']}`: ResNet-20, sigma "
         f"{record['common']['method.sigma']:g}, {rows['recipe']['passes']:,.0f} passes each, n = "
         f"{record['certify']['n']:,}, {record['certify']['images']} test images, one seed) the average "
-        f"radii are: {told}. The recipe less consistency: {_difference(gap)}. "
+        f"radii are: {told}. The recipe less consistency: {difference(gap)}. "
         + (COLOUR if gap["high"] < 0 else "At such a length these images do not tell the two apart."),
         "",
     ]
@@ -303,91 +248,6 @@ COLOUR = (
     "`method=consistency` there, or plain noise where accuracy at small radii counts, and compare on "
     "held-out images of your own before you believe either."
 )
-ASKED = 1.5
-"""Points: how near a training at full length should come to its publication at every radius."""
-
-
-def _reproduced(rows: dict[str, Any], published: dict[str, Any]) -> list[str]:
-    """How far each training at full length is from its own publication."""
-    both = [(name, rows[name], published[name]) for name in published if name in rows]
-    return [line for name, row, theirs in both for line in _nearness(name, row, theirs)]
-
-
-def _nearness(name: str, row: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    pairs = list(zip(row["certified"], theirs["certified"]))
-    gaps = [100 * cell["accuracy"] - told for cell, told in pairs]
-    far = max(range(len(gaps)), key=lambda place: abs(gaps[place]))
-    cell, within = pairs[far][0], sum(abs(gap) <= ASKED for gap in gaps)
-    return [
-        f"`{name}` at its published length is within {ASKED:g} points of its publication at {within} of "
-        f"{len(gaps)} radii; the furthest is {gaps[far]:+.1f}, at r = {cell['radius']:g}, where the choice "
-        f"of digits alone is ± {_half(cell):.1f}.",
-        "",
-    ]
-
-
-def _whole_set(record: dict[str, Any]) -> list[str]:
-    """The trainings at full length on all test digits, estimated: 500 of them are a lucky choice or not."""
-    lines = []
-    for name, row in record["results"].items():
-        cells = row["radii"]
-        within = sum(abs(_gap(cell)) <= ASKED for cell in cells)
-        reached = sum(cell["low"] <= cell["published"] <= cell["high"] for cell in cells)
-        told = "; ".join(_told_of_all(cell) for cell in cells)
-        lines += [
-            f"`{name}` on all {row['of']:,} test digits, estimated from the {row['images']} that were "
-            "certified in full and from certificates of few draws for every one (`python -m "
-            "benchmarks.records_whole`), in per cent, and the difference to its publication in points: "
-            f"{told}. That is within {ASKED:g} points at {within} of {len(cells)} radii, and the interval "
-            f"holds the published number at {reached}.",
-            "",
-        ]
-    return lines
-
-
-def _told_of_all(cell: dict[str, float]) -> str:
-    low, high = 100 * cell["low"], 100 * cell["high"]
-    return f"r = {cell['radius']:g}: {100 * cell['all']:.1f} ({low:.1f} to {high:.1f}; {_gap(cell):+.1f})"
-
-
-def _gap(cell: dict[str, float]) -> float:
-    """Points between the estimate for all digits and the publication."""
-    return 100 * (cell["all"] - cell["published"])
-
-
-def _to_smoothmix(rows: dict[str, Any], published: dict[str, Any]) -> list[str]:
-    """How far each length of the recipe is from SmoothMix's published row, where both are known."""
-    theirs = published.get("smoothmix-1.0")
-    own = {name: row for name, row in rows.items() if name.startswith("recommended")}
-    return [] if theirs is None else [line for name in own for line in _distance(name, own[name], theirs)]
-
-
-def _distance(name: str, row: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    pairs = list(zip(row["certified"], theirs["certified"]))
-    gaps = [100 * cell["accuracy"] - told for cell, told in pairs]
-    radii = [cell["radius"] for cell, _ in pairs]
-    least = min(range(len(gaps)), key=lambda place: gaps[place])
-    told = ", ".join(f"{gap:+.1f} at r = {radius:g}" for gap, radius in zip(gaps, radii))
-    cell, part = pairs[least][0], theirs["passes"] / row["passes"]
-    return [
-        f"`{name}` took one part in {part:.0f} of published SmoothMix's passes; its distance to that in "
-        f"points: {told}. The lowest is {gaps[least]:+.1f}, at r = {cell['radius']:g}, where the choice of "
-        f"digits alone is ± {_half(cell):.1f}{_told_from_none(gaps[least], _half(cell))}.",
-        "",
-    ]
-
-
-def _half(cell: dict[str, float]) -> float:
-    """Half the width of a cell's interval, in points."""
-    return 50 * (cell["high"] - cell["low"])
-
-
-def _told_from_none(gap: float, half: float) -> str:
-    return "" if abs(gap) > half else ": these digits cannot tell it from no distance at all"
-
-
-LARGEST = 2.5
-"""The largest radius that the published tables tell."""
 
 
 def _in_order(rows: dict[str, Any]) -> dict[str, Any]:
@@ -399,7 +259,3 @@ def _in_order(rows: dict[str, Any]) -> dict[str, Any]:
 
 def _named(equal: dict[str, Any]) -> dict[str, Any]:
     return {f"{name} at 0.6 M": row for name, row in equal["results"].items() if "geodesic" not in name}
-
-
-def _line(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"

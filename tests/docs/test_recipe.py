@@ -118,12 +118,43 @@ def test_on_colour_the_page_names_who_is_ahead_only_where_that_is_shown(recipe: 
     assert "do not tell the two apart" in told(-0.1, 0.05)
 
 
-def test_the_estimate_for_all_digits_is_set_against_the_publication(recipe: Any) -> None:
+@pytest.fixture
+def literature(recipe: Any) -> Any:
+    """The module that sets our trainings beside the published ones."""
+    return importlib.import_module("literature")
+
+
+def estimated(*shares: float) -> dict[str, Any]:
+    """A row of estimates at radii 0, 0.25, ..., each with an interval of a point to both sides."""
     cells = [
-        {"radius": 0.0, "all": 0.97, "low": 0.96, "high": 0.98, "published": 0.975},
-        {"radius": 1.0, "all": 0.80, "low": 0.79, "high": 0.81, "published": 0.82},
+        {"radius": 0.25 * place, "all": share, "low": share - 0.01, "high": share + 0.01}
+        for place, share in enumerate(shares)
     ]
-    row = {"images": 500, "of": 10_000, "radii": cells}
-    (line, _) = recipe._whole_set({"results": {"gaussian-0.5": row}})
-    assert "r = 0: 97.0 (96.0 to 98.0; -0.5)" in line
-    assert "within 1.5 points at 1 of 2 radii, and the interval holds the published number at 1." in line
+    return {"images": 500, "of": 10_000, "radii": cells}
+
+
+def test_the_estimate_for_all_digits_is_set_against_its_publication(literature: Any) -> None:
+    published = {"gaussian-0.5": {"certified": [97.5, 82.0]}, "smoothmix-1.0": {"certified": [50.0, 40.0]}}
+    found = {"results": {"gaussian-0.5": estimated(0.97, 0.80)}}
+    page = "\n".join(literature.whole_set(found, {"published": published}))
+    told = cells_of(page.replace("|  |", "| row |"))
+    assert told["interval"][0] == {"row": "interval", "r = 0": "96.0 to 98.0", "r = 0.25": "79.0 to 81.0"}
+    assert told["gaussian-0.5, published"][0]["r = 0.25"] == "82.0"
+    assert "smoothmix-1.0" not in page
+    assert (
+        "within 1.5 points at 1 of 2 radii and at most 1 point below at 1 (lowest -2.0, at r = 0.25)" in page
+    )
+    assert "the interval holds the published number at 1." in page
+    assert "is 0.200, 0.205 as published (-0.005)" in page
+
+
+def test_the_recipe_is_set_against_the_records_where_it_has_no_publication_of_its_own(
+    literature: Any,
+) -> None:
+    published = {"smoothmix-1.0": {"certified": [90.0, 70.0]}, "catrs-1.0": {"certified": [89.0, 75.0]}}
+    found = {"results": {"recommended-1.0": estimated(0.91, 0.72)}}
+    page = "\n".join(literature.whole_set(found, {"published": published}))
+    assert "Beside published smoothmix-1.0" in page
+    assert "is 0.180, 0.175 as published (+0.005)" in page
+    assert "Beside published catrs-1.0" in page
+    assert "at most 1 point below at 1 (lowest -3.0, at r = 0.25)" in page
