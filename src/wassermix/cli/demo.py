@@ -34,7 +34,7 @@ from wassermix.report import write_report
 
 __all__ = ["DEMO_RUNS", "run_demo"]
 
-PASSES, SIGMA = 100_000, 0.5
+PASSES, SIGMA = 200_000, 0.5
 DEMO_RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("demo", {"method": "erm"}),
     "noise": ("demo", {"method": "gaussian", "sigma": SIGMA}),
@@ -42,7 +42,7 @@ DEMO_RUNS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Recipe and changes of each run: all train on the same digits for the same number of passes."""
 
-IMAGES = "100"
+IMAGES = "200"
 RADII = (0.0, 0.5, 1.0, 1.25)
 ATTACK = {"attack": "pgd", "norm": "l2", "eps": 1.0, "steps": 20, "images": 250}
 CERTIFY = {"sigma": SIGMA, "mode": "grid", "n": 100_000, "radii": RADII}
