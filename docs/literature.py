@@ -69,11 +69,12 @@ def _gaps(ours: list[float], published: list[float]) -> list[float]:
 
 def _mean_radii(ours: list[float], published: list[float]) -> str:
     """The mean radius on the published grid: ``STEP`` times the sum of the shares at radii above 0."""
+    return f"The mean radius, each rounded down to the grid of these radii, is {_two_means(ours, published)}."
+
+
+def _two_means(ours: list[float], published: list[float]) -> str:
     own, theirs = STEP * sum(ours[1:]), STEP * sum(published[1 : len(ours)]) / 100
-    return (
-        f"The mean radius, each rounded down to the grid of these radii, is {own:.3f}, {theirs:.3f} as "
-        f"published ({own - theirs:+.3f})."
-    )
+    return f"{own:.3f}, {theirs:.3f} as published ({own - theirs:+.3f})"
 
 
 def whole_set(record: dict[str, Any], records: dict[str, Any]) -> list[str]:
@@ -139,10 +140,17 @@ def _to_smoothmix(rows: dict[str, Any], published: dict[str, Any]) -> list[str]:
     """How far each length of the recipe is from SmoothMix's published row, where both are known."""
     theirs = published.get("smoothmix-1.0")
     own = {name: row for name, row in rows.items() if name.startswith("recommended")}
-    return [] if theirs is None else [told for name in own for told in _distance(name, own[name], theirs)]
+    if theirs is None:
+        return []
+    others = {name: published[name] for name in OTHERS if name in published}
+    return [told for name in own for told in _distance(name, own[name], theirs, others)]
 
 
-def _distance(name: str, row: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+OTHERS = ("smoothadv-1.0", "consistency-1.0", "catrs-1.0")
+"""Published rows that each length of the recipe is set against, more shortly."""
+
+
+def _distance(name: str, row: dict[str, Any], theirs: dict[str, Any], others: dict[str, Any]) -> list[str]:
     cells, shares = row["certified"], [cell["accuracy"] for cell in row["certified"]]
     gaps = _gaps(shares, theirs["certified"])
     least = min(range(len(gaps)), key=lambda place: gaps[place])
@@ -153,7 +161,21 @@ def _distance(name: str, row: dict[str, Any], theirs: dict[str, Any]) -> list[st
         f"{cells[least]['radius']:g}, where the choice of digits alone is ± {_half(cells[least]):.1f}"
         f"{_told_from_none(gaps[least], _half(cells[least]))}. {_mean_radii(shares, theirs['certified'])}",
         "",
+        *(_extremes(cells, name, one) for name, one in others.items()),
+        "",
     ]
+
+
+def _extremes(cells: list[dict[str, float]], name: str, theirs: dict[str, Any]) -> str:
+    """Where a row is furthest below and above a published one, in points, and the mean radii."""
+    shares = [cell["accuracy"] for cell in cells]
+    gaps = _gaps(shares, theirs["certified"])
+    low, high = (choose(range(len(gaps)), key=lambda place: gaps[place]) for choose in (min, max))
+    return (
+        f"- Beside published {name} ({theirs['passes'] / 1e6:.0f} M passes): {gaps[low]:+.1f} at r = "
+        f"{cells[low]['radius']:g} at the lowest, {gaps[high]:+.1f} at r = {cells[high]['radius']:g} at the "
+        f"highest; mean radius {_two_means(shares, theirs['certified'])}."
+    )
 
 
 def _half(cell: dict[str, float]) -> float:

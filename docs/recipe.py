@@ -8,6 +8,7 @@ from typing import Any
 
 from cells import difference, levels_told, line, sure_band, sure_heads, sure_shares
 from draw_scaling import draw_scaling
+from lengths import by_length
 from literature import judged_alike, whole_set
 
 from wassermix.experiments.gather import compare_runs
@@ -18,27 +19,29 @@ SHOWN = (0.0, 0.5, 1.0, 1.5, 2.0)
 """Radii of the short tables."""
 
 
-TABLES = ("recipe-search", "recipe-search-long", "scaling", "scaling-half", "equal-compute", "records")
+TABLES = ("scaling", "scaling-half", "equal-compute", "records")
+TRIALS = ("recipe-search", "recipe-changes", "recipe-search-long")
 
 
 def write_recommendation(results: Path, docs: Path) -> None:
     """Put what was measured between the page's marks, and draw the curve, as far as there are records."""
-    short, long, scaling, half, equal, records = (_read(results / f"{name}.json") for name in TABLES)
+    scaling, half, equal, records = (_read(results / f"{name}.json") for name in TABLES)
+    tried = [_read(results / f"{name}.json") for name in TRIALS]
     page = docs / "choose-a-method.md"
     before, _, rest = page.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     rows = _in_order({**_named(equal), **scaling["results"]})  # of a row in both tables, the newer one
     lines = [
         *_gain(scaling),
+        *by_length(rows),
         *_curve(scaling, rows),
         *judged_alike(records),
         *whole_set(_read(results / "records-whole.json"), records),
         *_colour(_read(results / "scaling-colour.json")),
         "### What was tried",
         "",
-        *_trials(short),
-        *_trials(long),
-        *_traded(long),
+        *(told for record in tried for told in _trials(record)),
+        *_traded(tried[-1]),
     ]
     page.write_text("\n".join([before + BEGIN, *lines, END]) + after)
     if scaling["results"]:

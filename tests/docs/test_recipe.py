@@ -118,6 +118,16 @@ def test_on_colour_the_page_names_who_is_ahead_only_where_that_is_shown(recipe: 
     assert "do not tell the two apart" in told(-0.1, 0.05)
 
 
+def test_the_first_table_has_a_column_for_each_length_and_its_largest_radius_in_bold(recipe: Any) -> None:
+    by_length = importlib.import_module("lengths").by_length
+    radii = {"recipe at 0.6 M": 1.5, "gaussian at 0.6 M": 1.4004, "gaussian at 2.4 M": 1.45}
+    heads, _, first, second, _ = by_length({name: {"acr": radius} for name, radius in radii.items()})
+    assert heads.startswith("| average radius after | 0.6 million passes | 2.4 million passes |")
+    assert first == "| recipe | **1.500** |  |  |  |"
+    assert second == "| gaussian | 1.400 | **1.450** |  |  |"
+    assert by_length({}) == []
+
+
 @pytest.fixture
 def literature(recipe: Any) -> Any:
     """The module that sets our trainings beside the published ones."""

@@ -56,6 +56,18 @@ def test_quantiles_are_numpys() -> None:
     assert _quantiles(rows) == pytest.approx(np.quantile(rows, levels, axis=1, method="hazen").T)
 
 
+def test_classes_that_alternate_in_the_file_are_both_held() -> None:
+    """Every second row would be one class, and the test would find a shift where there is none."""
+    y = torch.arange(400) % 2
+    x = torch.randn(400, 4, generator=torch.Generator().manual_seed(0)) + 6.0 * y[:, None]
+    looker = Looker(lambda x: x[:, :2])
+    looker.fit(TensorSamples(x, y))
+    assert looker.held is not None
+    first = looker.held.inputs[:, 0]
+    assert 0.35 < np.mean(first > first.mean()) < 0.65
+    assert first.std() > 1.5
+
+
 def test_components_fitted_on_the_reference_do_not_raise_false_alarms() -> None:
     """Sixty dimensions, forty samples to fit on: the leading components suit those samples far too well."""
 

@@ -18,7 +18,7 @@ from wassermix.core.files import read_json
 from wassermix.core.job import Job, Output
 from wassermix.core.pieces import Found, Progress, carry_out
 from wassermix.core.processes import place
-from wassermix.core.samples import LabelledSamples, evenly_spaced
+from wassermix.core.samples import LabelledSamples, evenly_spaced, warn_of_missing_classes
 
 __all__ = ["attack_to_files", "run_attack"]
 
@@ -42,6 +42,8 @@ def run_attack(
     attack = make_attack(settings, bounds=bounds)
     attack = attack if train is None else attack.prepare(train)
     indices = evenly_spaced(len(samples), None if settings.images == "all" else settings.images)
+    if place()[0] == 0:
+        warn_of_missing_classes(samples.y, indices)
     task = AttackTask(
         model, samples, indices, attack,
         batch_size=settings.batch_size, checks=settings.checks, about=about, after=after,

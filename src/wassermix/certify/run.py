@@ -23,7 +23,7 @@ from wassermix.core.files import read_json
 from wassermix.core.fingerprint import fingerprint, samples_fingerprint, selection_fingerprint
 from wassermix.core.job import Job, Output
 from wassermix.core.processes import from_first, place, together
-from wassermix.core.samples import LabelledSamples, evenly_spaced, require_finite
+from wassermix.core.samples import LabelledSamples, evenly_spaced, require_finite, warn_of_missing_classes
 
 __all__ = ["certify_to_files"]
 
@@ -55,6 +55,8 @@ def certify_to_files(
     """
     rank, world = place()
     some = _some(split, indices)
+    if rank == 0:
+        warn_of_missing_classes(split.y, indices)
     settings = _as_begun(resolve_sampler(settings, some), output)
     count = len(indices) if output.shard is None else len(output.shard.share(indices))
     choice = from_first(lambda: choose_backend(model, some[0], settings, images=count))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
@@ -10,7 +11,14 @@ from torch import Tensor
 
 from wassermix.core.errors import InputError
 
-__all__ = ["LabelledSamples", "Samples", "TensorSamples", "evenly_spaced", "require_finite"]
+__all__ = [
+    "LabelledSamples",
+    "Samples",
+    "TensorSamples",
+    "evenly_spaced",
+    "require_finite",
+    "warn_of_missing_classes",
+]
 
 
 @runtime_checkable
@@ -55,6 +63,28 @@ def evenly_spaced(total: int, images: int | None) -> list[int]:
     if images < 1:
         raise InputError(f"images is {images}; expected at least 1, or all")
     return [position * total // images for position in range(images)]
+
+
+def warn_of_missing_classes(labels: Tensor, indices: Sequence[int]) -> None:
+    """Warn where samples at ``indices`` lack a class that by its share of ``labels (n,)`` should be there.
+
+    Evenly spaced samples of a file that holds its classes in turn (0, 1, 0, 1, ...) may all be of one.
+    """
+    classes, counts = labels.unique(return_counts=True)
+    chosen = labels[torch.as_tensor(indices)].unique()
+    lacking = (counts * (len(indices) / len(labels)) >= CLEARLY) & ~torch.isin(classes, chosen)
+    if bool(lacking.any()):
+        names = ", ".join(map(str, classes[lacking].tolist()))
+        warnings.warn(
+            f"the {len(indices)} samples that are judged hold none of class {names}, to which "
+            f"{int(counts[lacking].sum())} of the {len(labels)} belong: evenly spaced samples of a file that "
+            "holds its classes in turn are no fair choice; judge all of them, or shuffle the file",
+            stacklevel=2,
+        )
+
+
+CLEARLY = 10
+"""A class of which so many are expected among samples chosen at random lacks once in 20,000 times."""
 
 
 def require_finite(x: Tensor, indices: Sequence[int]) -> None:

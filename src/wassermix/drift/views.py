@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from wassermix.core.classifier import Classifier, evaluating, logits_of
 from wassermix.core.errors import InputError
 from wassermix.core.samples import Samples, require_finite
+from wassermix.core.streams import stream
 from wassermix.drift.components import Components
 
 __all__ = ["Floats", "Ints", "Looker", "Spaces", "View", "hidden_layer"]
@@ -73,13 +74,16 @@ class Looker:
     def fit(self, samples: Samples) -> View:
         """Fit the components on reference samples and return their view.
 
-        A second set is fitted on every other sample, and the rest is kept in it as :attr:`held`: components
-        suit the samples that they were fitted on better than any others, which a test must not see.
+        A second set is fitted on a half of the samples, drawn at random because files may hold their classes
+        in turn, and the rest is kept in it as :attr:`held`: components suit the samples that they were fitted
+        on better than any others, which a test must not see.
         """
         x, hidden, logits = self._read(samples)
-        self.half_inputs.fit(x[::2])
-        self.half_features.fit(hidden[::2])
-        self.held = self._spaces(x[1::2], hidden[1::2])
+        shuffled = torch.randperm(len(x), generator=stream(0, "drift", "halves"))
+        fitted, held = (shuffled[part::2].sort().values for part in (0, 1))
+        self.half_inputs.fit(x[fitted])
+        self.half_features.fit(hidden[fitted])
+        self.held = self._spaces(x[held], hidden[held])
         inputs, features = self.inputs.fit(x).encode(x), self.features.fit(hidden).encode(hidden)
         return View(inputs, features, logits)
 

@@ -15,9 +15,10 @@ __all__ = ["overall", "verdict_page"]
 HEAD = """# Verdicts
 
 Every claim of the paper, what was measured, against which control, and what it says. Made by `make docs`
-from the files under `results/`. A claim **holds** where a difference is shown its way; it **does not hold**
-where one is shown the other way, or where the two are shown to be equivalent: two one-sided tests within a
-margin that is stated in the table's file, for new tables before they are run. Otherwise it **cannot be
+from the files under `results/`. A claim **holds** where a difference is shown its way (or, for a claim of no
+difference, where equivalence is shown); it **does not hold** where one is shown the other way, or where the
+two are shown to be equivalent: two one-sided tests within a margin that is stated in the table's file, for
+new tables before they are run. Otherwise it **cannot be
 told**. A difference that is shown, but shown to be smaller than the margin as well, is answered as a
 difference, and the line says that it is small. Within a table Holm's correction runs over its tests of
 difference, and likewise over its tests of equivalence; the level is 5%. Intervals are 95%, not corrected,
@@ -88,8 +89,8 @@ def _section(
         yield ""
     if missing := list(dict.fromkeys(one.source for one in verdicts if one.measured is None)):
         commands = ", ".join(f"`wassermix reproduce {source}`" for source in missing)
-        which = ", or not for the two rows that this claim compares" if measured else ""
-        yield f"Not measured yet{which}: {commands}."
+        which = "Its other tests lack a row or its images" if measured else "Not measured yet"
+        yield f"{which}: {commands}."
         yield ""
 
 

@@ -64,7 +64,7 @@ def _misfit(part: object, shape: tuple[int, ...]) -> str | None:
     name = type(part).__name__
     if len(shape) != 3 and has_trait(part, "needs_images"):
         return f"{name} works on images (c, h, w), but the data's samples have shape {shape}; choose another"
-    if len(shape) == 3 and isinstance(part, InBall) and part.norm == "linf" and part.eps > 1:
+    if len(shape) == 3 and isinstance(part, InBall) and part.norm == "linf" and part.eps >= 1:
         return (
             f"{name}: an linf ball of radius {part.eps:g} holds every image in [0, 1]; eps is on that scale: "
             "write 8/255, or norm=l2 for the paper's MNIST setting"
