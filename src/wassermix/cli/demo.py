@@ -110,7 +110,12 @@ def _changed_digits(path: Path, run: Path) -> Path:
 
 def _table(folders: list[Path]) -> Table:
     """What came out, one column per run, narrow enough for 80 characters."""
-    table = Table("", *(folder.name for folder in folders), title="Per cent of digits", title_justify="left")
+    table = Table(
+        "",
+        *(folder.name for folder in folders),
+        title="Per cent of digits (but for unevenness)",
+        title_justify="left",
+    )
     rows: dict[str, list[str]] = {}
     for folder in folders:
         for name, cell in _cells(folder).items():
