@@ -81,6 +81,7 @@ def test_a_mean_of_rounded_radii_is_called_by_its_name() -> None:
 def test_a_radius_is_told_as_the_probability_it_stands_for() -> None:
     assert level_words(0.0, 0.5) == "p_A of at least 0.5"
     assert level_words(0.5, 0.5) == "p_A of at least 0.8413, radius 0.5"
+    assert level_words(2.0, 0.5) == "p_A of at least 0.99997, radius 2"
     assert level_words(0.5, None) == "a radius of at least 0.5"
 
 

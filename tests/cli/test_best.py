@@ -243,7 +243,12 @@ def test_what_ships_is_told_of_the_recipe_that_it_was_measured_on() -> None:
 
 @pytest.mark.parametrize(
     ("change", "warned"),
-    [({"model": "resnet20"}, True), ({}, False), ({"model": "resnet20", "method": "gaussian"}, False)],
+    [
+        ({"model": "resnet20", "transform.flip": True}, True),
+        ({"model": "resnet20"}, False),  # grey images, which are not flipped
+        ({}, False),
+        ({"model": "resnet20", "transform.flip": True, "method": "gaussian"}, False),
+    ],
 )
 def test_on_colour_images_the_recipe_says_who_was_ahead(
     change: dict[str, Any], warned: bool, capsys: pytest.CaptureFixture[str]

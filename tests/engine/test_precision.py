@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from wassermix.augment import FeatureGeodesic
 from wassermix.augment.manifold import ManifoldMixup
 from wassermix.augment.protocol import Augmentation
 from wassermix.engine import RunDir, precision, train
@@ -70,9 +71,33 @@ def test_the_network_is_itself_again_after_an_error() -> None:
     assert not torch.is_autocast_enabled("cpu")
 
 
-def test_features_are_mixed_in_the_precision_of_their_layer() -> None:
+def test_a_forward_of_the_models_own_is_kept() -> None:
+    class Net(nn.Linear):
+        def __init__(self) -> None:
+            super().__init__(2, 2)
+            self.forward = self.doubled
+
+        def doubled(self, x: Tensor) -> Tensor:
+            return 2 * nn.functional.linear(x, self.weight, self.bias)
+
+    net, x = Net(), torch.ones(1, 2)
+    before = net(x)
+    for _ in range(2):
+        with computing_in("bfloat16", net):
+            assert torch.allclose(net(x), before, rtol=0.02, atol=0.02)
+    assert torch.equal(net(x), before)
+
+
+@pytest.mark.parametrize(
+    "augmenter",
+    [
+        ManifoldMixup(num_classes=10),
+        *(FeatureGeodesic(num_classes=10, pairing=one) for one in ("exact", "entropic", "random")),
+    ],
+)
+def test_features_are_mixed_in_the_precision_of_their_layer(augmenter: Any) -> None:
     net = build_model("lenet", shape=(1, 28, 28), num_classes=10)
-    extras = Extras(Augmentation(ManifoldMixup(num_classes=10)))
+    extras = Extras(Augmentation(augmenter))
     objective = Objective(net, Gaussian(sigma=0.5), num_classes=10, extras=extras, precision="bfloat16")
     batch = Batch(torch.rand(6, 1, 28, 28), torch.arange(6), generator=torch.Generator().manual_seed(0))
     loss = torch.stack(list(objective(batch).values())).sum()

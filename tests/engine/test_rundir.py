@@ -108,6 +108,14 @@ def test_a_state_that_is_none_is_told(trained: Path, content: bytes | None) -> N
         train(config(), trained, resume=True)
 
 
+def test_a_finished_run_without_its_state_is_not_begun_anew_by_resume(trained: Path) -> None:
+    before = (trained / "model.safetensors").read_bytes()
+    (trained / "state.pt").unlink()
+    with pytest.raises(InputError, match=r"weights but no state\.pt to go on from"):
+        train(config(), trained, resume=True)
+    assert (trained / "model.safetensors").read_bytes() == before
+
+
 def test_a_state_of_other_settings_is_refused(tmp_path: Path, trained: Path) -> None:
     train(config(seed=5), tmp_path / "other")
     (tmp_path / "other" / "state.pt").replace(trained / "state.pt")

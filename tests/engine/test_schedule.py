@@ -6,7 +6,8 @@ import pytest
 
 from wassermix.engine.budget import make_budget
 from wassermix.engine.schedule import lr_factor
-from wassermix.engine.settings import Schedule, build_config
+from wassermix.engine.sections import Schedule
+from wassermix.engine.settings import build_config
 from wassermix.recipes import load_recipe
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from wassermix.core.errors import InputError
 from wassermix.engine import RunDir, estimate_training, load_dataset, make_model, train
+from wassermix.engine.plan import fit_to_minutes
 from wassermix.engine.settings import Config, build_config
 from wassermix.methods import CATRS, Batch
 from wassermix.methods.protocol import Counting
@@ -54,6 +55,26 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Batch]:
 
     monkeypatch.setattr(CATRS, "loss", spied)
     return batches
+
+
+def test_minutes_are_fitted_to_a_teacher_whose_votes_exceed_the_recipes_own_budget(
+    teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wassermix.engine.plan.MEASURED", 0.1)
+    monkeypatch.setattr("wassermix.engine.cost._pace", lambda state: 1000.0)
+    config = _taught(teacher, budget=f"passes:{VOTES:.0f}", epochs=None)
+    plan = fit_to_minutes(config, 0.1, tmp_path / "run")
+    assert plan.cost is not None
+    assert plan.config.budget == "passes:6000"
+    assert plan.cost.updates == pytest.approx((6000 - VOTES) / (32 * STEP), rel=0.2)
+
+
+def test_the_folder_of_a_teacher_is_found_from_anywhere(
+    teacher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(teacher.parent)
+    method = {"name": "catrs", "sigma": 0.5, "teacher": "teacher", "draws": DRAWS}
+    assert build_config({**SMALL, "method": method}).method["teacher"] == str(teacher.resolve())
 
 
 def test_votes_cost_a_third_of_a_pass_for_each_draw_once(teacher: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from wassermix.engine.settings import Transform
+from wassermix.engine.sections import Transform
 from wassermix.engine.transform import transform_batch
 
 

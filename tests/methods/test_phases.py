@@ -106,6 +106,12 @@ def test_a_section_may_write_a_number_as_a_fraction() -> None:
         ({"sections": [{"name": "gaussian"}, {"name": "pgd", "eps": "much"}]}, "option eps is 'much'"),
         ({"sections": [{"name": "gaussian"}, {"name": "consistency", "wieght": 1}]}, "did you mean 'weight'"),
         ({"sections": [{"name": "gaussian"}, {"name": "phases"}]}, "'phases'"),
+        ({"sections": [{"name": "gaussian"}, {"name": "consistency", "sgma": 1}]}, "did you mean 'sigma'"),
+        (
+            {"sigma": 0.25, "sections": [{"name": "gaussian", "sigma": 1.0}], "until": []},
+            "train at 1; expected",
+        ),
+        ({"sections": [{"name": "erm"}, {"name": "pgd"}]}, "train at 0; expected sigma"),
     ],
 )
 def test_phases_that_make_no_sense_are_refused(options: dict[str, Any], said: str) -> None:

@@ -92,7 +92,8 @@ class FeatureGeodesic:
 
         def move(_module: nn.Module, _args: object, hidden: Tensor) -> Tensor:
             calls.append(len(hidden))
-            return self._moved(hidden, classes, moves, t)
+            with torch.autocast(hidden.device.type, enabled=False):  # pairs and plans compute in float32
+                return self._moved(hidden.float(), classes, moves, t).to(hidden.dtype)
 
         handle = module.register_forward_hook(move)
         try:

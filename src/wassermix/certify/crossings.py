@@ -39,7 +39,9 @@ def level_words(radius: float, sigma: float | None) -> str:
     if sigma is None:
         return f"a radius of at least {radius:g}"
     at = f", radius {radius:g}" if radius else ""
-    return f"p_A of at least {special.ndtr(radius / sigma):.4g}{at}"
+    chance = float(special.ndtr(radius / sigma))
+    digits = next((many for many in range(4, 17) if float(f"{chance:.{many}g}") < 1), 17)
+    return f"p_A of at least {chance:.{digits}g}{at}"
 
 
 def standing(level: str, first: npt.ArrayLike, second: npt.ArrayLike, *, confidence: float) -> Standing:

@@ -46,7 +46,8 @@ COLOUR = (
 def _is_best_on_colour(config: Config) -> bool:
     """Whether it is the recommended method with the architecture that it takes for colour images."""
     best = load_recipe(BEST)["method"]["name"]
-    return bool(config.method["name"] == best and config.model["name"] == "resnet20")
+    colour = config.model["name"] == "resnet20" and config.transform.flip  # it flips no grey images
+    return bool(config.method["name"] == best and colour)
 
 
 def _too_short(minutes: float, an_epoch: float) -> str:

@@ -14,6 +14,7 @@ from wassermix.core.processes import from_first
 from wassermix.core.samples import evenly_spaced
 from wassermix.engine.ensemble import gather, require_different, save_ensemble
 from wassermix.engine.target import Target, foreign_target, run_target
+from wassermix.models.ensemble import Ensemble
 from wassermix.models.sanity import model_warnings
 
 __all__ = [
@@ -82,10 +83,15 @@ def moved_target(
 
 def _note_unfinished(target: Target) -> None:
     if target.trained < 1:
+        least, finish = ("a member of ", "its members first") if _is_mean(target) else ("", "it")
         say(
-            f"note: '{target.folder}' has done {target.trained:.0%} of its training, and is judged as it is; "
-            "`wassermix train ... --resume` finishes it"
+            f"note: {least}'{target.folder}' has done {target.trained:.0%} of its training, and is judged as "
+            f"it is; `wassermix train ... --resume` finishes {finish}"
         )
+
+
+def _is_mean(target: Target) -> bool:
+    return isinstance(target.model, Ensemble)
 
 
 def judged_target(run: Path, options: Mapping[str, Any]) -> Target:
@@ -178,7 +184,8 @@ def _ensemble_folder(runs: Sequence[Path], consensus: int, *, last: bool, model:
     if len(os.fsencode(members)) > LONGEST:
         members = f"{len(runs)}-runs-{hashlib.sha256(os.fsencode(members)).hexdigest()[:12]}"
     marks = (f"-k{consensus}" if consensus else "") + ("-last" if last else "")
-    return runs[0].parent / f"ensemble-{members}{marks}"
+    named = runs[0] if runs[0].name not in ("", "..") else Path(os.path.abspath(runs[0]))
+    return named.parent / f"ensemble-{members}{marks}"
 
 
 def _told_apart(runs: Sequence[Path]) -> list[str]:

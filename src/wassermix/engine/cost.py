@@ -33,6 +33,8 @@ class TrainingCost(Cost):
 
     updates: int
     epochs: float
+    beforehand: float = 0.0
+    """The passes that a teacher's votes take before the first update."""
 
 
 def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
@@ -69,7 +71,9 @@ def estimate_training(config: Config, *, seconds: float = 3.0) -> TrainingCost:
         updates, passes = round(budget.amount), round(budget.amount * an_update + before)
     pace = from_first(lambda: _pace(short))
     epochs = updates * short.images / short.updates / samples
-    return TrainingCost(updates=updates, epochs=epochs, passes=passes, passes_per_second=pace)
+    return TrainingCost(
+        updates=updates, epochs=epochs, passes=passes, passes_per_second=pace, beforehand=before
+    )
 
 
 def _whole_over_measured(method: Method, updates: int, *, by_passes: bool) -> float:

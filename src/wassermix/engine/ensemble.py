@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from wassermix.core.errors import InputError
+from wassermix.core.lock import locked
 from wassermix.data import Dataset
 from wassermix.engine.build import load_dataset, make_model
 from wassermix.engine.rundir import RunDir
@@ -66,11 +67,23 @@ def save_ensemble(
     The runs must be different ones that share data and noise; their architectures may differ. ``last`` takes
     the weights of each run's last update where it averages them. What stands in ``out`` already is left alone
     where it is this ensemble, and else refused unless ``overwrite``. ``trust`` as in :meth:`RunDir.config`.
+    The first of several calls (the jobs of an array) saves it, and the others wait for that.
     """
     made = gather(runs, consensus=consensus, last=last, trust=trust)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with locked(out.parent / f"{out.name}.lock", f"the ensemble '{out}'", wait=PATIENCE):
+        _save(made, out, overwrite=overwrite)
+    return made.config
+
+
+PATIENCE = 60.0
+"""Seconds within which another call has written an ensemble's weights."""
+
+
+def _save(made: Gathered, out: Path, *, overwrite: bool) -> None:
     target = RunDir(out)
     if target.config_file.exists() and _holds(target, made.config, made.network):
-        return made.config
+        return
     if target.config_file.exists() and target.weights_file.exists() and not overwrite:
         raise InputError(
             f"'{out}' holds another ensemble, or its members were trained anew; --overwrite replaces it and "
@@ -80,7 +93,6 @@ def save_ensemble(
     with target.claimed(made.config, resume=begun, overwrite=overwrite):
         target.begin(made.config, overwrite=overwrite)
         target.save_weights(made.network, made.config, trained=made.trained)
-    return made.config
 
 
 def require_different(runs: Sequence[Path]) -> None:

@@ -29,6 +29,8 @@ BEST = "best"
 """The recommended recipe's name."""
 SMALLEST = 16
 """Sides from which on LeNet takes an image."""
+ENDLESS = 10**15
+"""A budget of passes beyond any training."""
 MEASURED = 5.0
 """Seconds of training that measure the machine."""
 
@@ -88,9 +90,10 @@ def fit_to_minutes(config: Config, minutes: float, out: Path, *, keep: bool = Tr
     begun = from_first(lambda: _budget_in(out)) if keep else None
     if begun is not None:
         return Plan(_lasting(config, begun), None)
-    cost = estimate_training(config, seconds=MEASURED)
+    # Measured as a training so long that what a teacher costs before the first step is none of it.
+    cost = estimate_training(_lasting(config, f"passes:{ENDLESS}"), seconds=MEASURED)
     passes = max(1, round(60 * minutes * cost.passes_per_second))
-    share = passes / cost.passes
+    share = max(0.0, passes - cost.beforehand) / ENDLESS
     fitted = replace(cost, passes=passes, updates=math.ceil(cost.updates * share), epochs=cost.epochs * share)
     return Plan(_lasting(config, f"passes:{passes}"), fitted)
 

@@ -27,6 +27,7 @@ def computing_in(precision: Precision, model: nn.Module) -> Iterator[None]:
         yield
         return
     forward, device = model.forward, next(model.parameters()).device.type
+    own = vars(model).get("forward")  # a model may have been given a forward of its own
 
     def half(*inputs: Any, **options: Any) -> Tensor:
         with torch.autocast(device, torch.bfloat16):
@@ -38,6 +39,8 @@ def computing_in(precision: Precision, model: nn.Module) -> Iterator[None]:
         yield
     finally:
         del model.__dict__["forward"]
+        if own is not None:
+            model.__dict__["forward"] = own
 
 
 def warn_where_slow(precision: Precision, device: torch.device) -> None:

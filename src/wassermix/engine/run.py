@@ -188,6 +188,7 @@ def load_run(folder: str | Path, *, trust: bool = False) -> Run:
 
 def train_run(
     recipe: str | Path | Mapping[str, Any],
+    /,
     settings: Mapping[str, Any] | None = None,
     *,
     out: str | Path | None = None,

@@ -128,10 +128,22 @@ class RunDir:
                 )
         elif resume:
             self._require_same(config)
+            self._require_state()
         else:
             raise InputError(
                 f"'{self.path}' holds a run already; "
                 "add --resume to go on with it, --overwrite to begin anew, or choose another --out"
+            )
+
+    def _require_state(self) -> None:
+        """Refuse to begin anew, in the name of going on, over weights that were finished or judged."""
+        if self.state_file.exists() or not self.weights_file.exists():
+            return
+        judged = any(any((self.path / name).glob("*")) for name in EVALUATIONS)
+        if judged or self.trained_share() == 1:
+            raise InputError(
+                f"'{self.path}' has weights but no {self.state_file.name} to go on from (an ensemble has "
+                "none: resume its members); --overwrite begins anew and removes its weights and results"
             )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from wassermix.engine.settings import Schedule
+from wassermix.engine.sections import Schedule
 
 __all__ = ["lr_factor"]
 

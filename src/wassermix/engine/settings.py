@@ -12,10 +12,11 @@ import json
 import re
 import typing
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
+from pydantic import BaseModel, Field, ValidationError, create_model, field_validator
 
 from wassermix.augment.registry import AUGMENTERS
 from wassermix.core.errors import InputError
@@ -23,6 +24,7 @@ from wassermix.core.registry import Registry
 from wassermix.core.settings import nearest, parse_number
 from wassermix.data.registry import DATA
 from wassermix.embed.registry import EMBEDDINGS
+from wassermix.engine.sections import Optimizer, Options, Schedule, Transform
 from wassermix.geodesic.registry import REGULARIZERS
 from wassermix.methods.registry import METHODS
 from wassermix.models.registry import MODELS
@@ -66,45 +68,6 @@ Precision = Literal["float32", "bfloat16"]
 """What a network's products are computed in while it trains."""
 Section = dict[str, Any]
 """``{"name": ..., option: value, ...}``: one component, fully resolved."""
-
-
-class Options(BaseModel):
-    """The part of a config that refuses keys it does not know."""
-
-    model_config = ConfigDict(extra="forbid", protected_namespaces=(), allow_inf_nan=False)
-
-
-class Optimizer(Options):
-    """Stochastic gradient descent with momentum; ``clip`` is the gradient's largest l2 norm, 0 for none."""
-
-    lr: float = Field(default=0.01, gt=0)
-    momentum: float = Field(default=0.9, ge=0, lt=1)
-    weight_decay: float = Field(default=1e-4, ge=0)
-    nesterov: bool = False
-    clip: float = Field(default=0.0, ge=0)
-
-
-class Schedule(Options):
-    """How the learning rate moves; all times are shares of the training."""
-
-    name: Literal["step", "onecycle", "cosine", "constant"] = "step"
-    drops: tuple[float, ...] = (1 / 3, 2 / 3)
-    factor: float = Field(default=0.1, gt=0, le=1)
-    warm_up: float = Field(default=0.3, gt=0, lt=1)
-
-    @field_validator("drops")
-    @classmethod
-    def _shares(cls, drops: tuple[float, ...]) -> tuple[float, ...]:
-        if any(not 0 < drop < 1 for drop in drops):
-            raise ValueError(f"drops are shares of the training, between 0 and 1; got {list(drops)}")
-        return drops
-
-
-class Transform(Options):
-    """Random crops (padding in pixels) and left-right flips of training images."""
-
-    crop: int = Field(default=0, ge=0)
-    flip: bool = False
 
 
 class Config(Options):
@@ -251,6 +214,8 @@ def resolve_section(family: str, section: Mapping[str, Any]) -> Section:
         from wassermix.data.load import located
 
         return located({"name": name, **{key: v for key, v in resolved.items() if v is not None}})
+    if family == "method" and (folder := Path(str(resolved.get("teacher", "")))).is_dir() and folder.name:
+        resolved["teacher"] = str(folder.resolve())  # a run finds it from anywhere
     return {"name": name, **resolved}
 
 

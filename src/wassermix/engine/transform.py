@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from wassermix.core.images import random_crop, random_flip
-from wassermix.engine.settings import Transform
+from wassermix.engine.sections import Transform
 
 __all__ = ["transform_batch"]
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
-from wassermix.core.registry import call_with, has_trait, typed_options
+from wassermix.core.registry import call_with, has_trait, keyword_options, typed_options
 from wassermix.methods.batch import Batch
 from wassermix.methods.options import require_range
 from wassermix.methods.protocol import OWN_TEACHER, Counting, Method, counting_of, teacher_of
@@ -54,7 +54,13 @@ class Phases:
                 f"Phases: until is {self.until} for {len(self.sections)} sections; expected "
                 f"{len(self.sections) - 1} growing shares between 0 and 1"
             )
-        assert self.methods  # made now, so that a wrong section is refused at once
+        # A wrong section is refused here, since the methods are made.
+        noises = {float(getattr(method, "sigma", 0.0)) for method in self.methods}
+        if self.sigma not in noises:
+            raise InputError(
+                f"Phases: sigma is {self.sigma:g}, at which the network is judged, but the sections train at "
+                f"{', '.join(f'{noise:g}' for noise in sorted(noises))}; expected sigma to be one of these"
+            )
 
     @cached_property
     def methods(self) -> Sequence[Method]:
@@ -115,6 +121,7 @@ def _made(section: Mapping[str, Any], sigma: float) -> Method:
         known = ", ".join(one for one in METHODS.names() if one != "phases")
         raise InputError(f"Phases: a section names the method {name!r}; expected one of {known}")
     factory, what = METHODS.find(name), f"Phases: method '{name}'"
-    options = typed_options(factory, options, what=what)
-    made: Method = call_with(factory, options, {"sigma": sigma}, what=what)
+    if "sigma" in keyword_options(factory):
+        options.setdefault("sigma", sigma)
+    made: Method = call_with(factory, typed_options(factory, options, what=what), {}, what=what)
     return made

@@ -61,7 +61,7 @@ def settings(run: RunRecord) -> dict[str, str]:
     weight = _option(run.config, "regularizer", "weight")
     smooth = component(run.config, "regularizer") if weight != 0 else None
     return {
-        "method": f"{method or 'unknown'}{f', sigma {sigma:g}' if sigma else ''}",
+        "method": _first_of(run.config) + f"{method or 'unknown'}{f', sigma {sigma:g}' if sigma else ''}",
         "augment": component(run.config, "augment") or "none",
         "regularizer": f"{smooth}{f', weight {weight:g}' if weight is not None else ''}"
         if smooth
@@ -69,6 +69,11 @@ def settings(run: RunRecord) -> dict[str, str]:
         "updates": "–" if run.updates is None else f"{run.updates:,}",
         "passes": "–" if run.passes is None else f"{run.passes:,}",
     }
+
+
+def _first_of(config: Mapping[str, Any]) -> str:
+    """What to say before the settings of an ensemble, which are those of its first member."""
+    return "mean of several networks, the first by " if component(config, "model") == "ensemble" else ""
 
 
 def setting_rows(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
