@@ -30,7 +30,7 @@ def page(training: dict[str, Any], update: dict[str, Any]) -> str:
         "## What was tried",
         f"Milliseconds of processor time on one thread, batches of {update['batch']}.",
         tried_table(groups),
-        f"Two threads against one, by the clock: {threads(update['two_threads'])}.",
+        f"Two threads against one for one such update, by the clock: {threads(update['two_threads'])}.",
         "## Where the limit is",
         limit(groups),
     ]

@@ -135,10 +135,11 @@ def _answers(tests: list[tuple[Any, float]], found: list[Measured | None]) -> li
 
 def _with_caution(answer: Answer, measured: Measured | None, *, small: bool) -> Told:
     """One seed is one pair of networks, whatever they differ by; a difference within the margin is small."""
-    unpaired = () if measured is None or measured.paired else ("images not paired",)
+    if measured is not None and not measured.paired:
+        return "cannot be told", ("images not paired: the interval counts images alone, not seeds",)
     if measured is not None and measured.seeds == 1:
-        return "cannot be told", ("one seed: the interval speaks of these two networks only", *unpaired)
-    return answer, ((SMALL,) if small else ()) + unpaired
+        return "cannot be told", ("one seed: the interval speaks of these two networks only",)
+    return answer, (SMALL,) if small else ()
 
 
 COLLAPSED = 0.15
@@ -209,7 +210,8 @@ def _unpaired(test: ClaimTest, record: Record) -> Measured | None:
     first, second = (row["attacks"][int(test.at or 0)][key] for row in rows)
     error = ((first * (1 - first) + second * (1 - second)) / units) ** 0.5
     # The error is that of the images alone, as of one network each, however many seeds the means are over.
-    return Measured(Estimate(first - second, error, units - 1), 1, False)
+    seeds = min(len(row.get("seeds", [0])) for row in rows)
+    return Measured(Estimate(first - second, error, units - 1), seeds, False)
 
 
 def _from_study(test: StudyTest, record: Record) -> Measured:
