@@ -61,7 +61,8 @@ def test_overwriting_removes_what_runs_write_and_nothing_else(trained: Path) -> 
     train(config(seed=1), trained, overwrite=True)
     left = {str(path.relative_to(trained)) for path in trained.rglob("*") if path.is_file()}
     assert left == {
-        "certify/notes.txt", "mine.csv", "config.yaml", "model.safetensors", "state.pt", "metrics.jsonl",
+        "certify/notes.txt", "mine.csv", "config.yaml", "data.json", "model.safetensors", "state.pt",
+        "metrics.jsonl",
     }  # fmt: skip
     assert not (trained / "certify" / "b.shards").exists()
 

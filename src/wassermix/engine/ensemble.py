@@ -13,6 +13,7 @@ from wassermix.core.errors import InputError
 from wassermix.core.lock import locked
 from wassermix.data import Dataset
 from wassermix.engine.build import load_dataset, make_model
+from wassermix.engine.data_mark import require_same_data
 from wassermix.engine.rundir import RunDir
 from wassermix.engine.settings import Config, build_config
 from wassermix.engine.target import Target, find_split
@@ -46,6 +47,8 @@ def gather(runs: Sequence[Path], *, consensus: int = 0, last: bool = False, trus
     raw = {**configs[0].model_dump(mode="json"), "model": model, "average": 0.0}
     config = build_config(raw)
     data = load_dataset(config)
+    for run in runs:
+        require_same_data(RunDir(run).data_file, data, run=run)
     network = make_model(config, data)
     assert isinstance(network, Ensemble)
     for run, member in zip(runs, network.members):
@@ -91,7 +94,7 @@ def _save(made: Gathered, out: Path, *, overwrite: bool) -> None:
         )
     begun = not overwrite and not target.weights_file.exists()  # a call killed before it wrote them goes on
     with target.claimed(made.config, resume=begun, overwrite=overwrite):
-        target.begin(made.config, overwrite=overwrite)
+        target.begin(made.config, resume=begun, overwrite=overwrite)
         target.save_weights(made.network, made.config, trained=made.trained)
 
 

@@ -88,16 +88,17 @@ def train(
             fitting=fitting,
         )
         teacher = find_teacher(config, parts)
-        together(lambda: _begin(run, config, parts, overwrite=overwrite))
+        together(lambda: _begin(run, config, parts, resume=resume, overwrite=overwrite))
         training = _Training(config, run, parts, teacher=teacher, progress=progress)
         if measuring:
             training.votes = labels.soft(parts.data.train.y, parts.data.num_classes)
         return training.run_to_the_end()
 
 
-def _begin(run: RunDir, config: Config, parts: Parts, *, overwrite: bool) -> None:
+def _begin(run: RunDir, config: Config, parts: Parts, *, resume: bool, overwrite: bool) -> None:
     if distributed.rank() == 0:
-        run.begin(config, overwrite=overwrite)
+        run.begin(config, resume=resume, overwrite=overwrite)
+        run.remember(parts.data)
         if parts.embed is not None:
             save_embedding(parts.embed, run.embedding_file)
     compile_ahead(parts)

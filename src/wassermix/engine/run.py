@@ -15,7 +15,7 @@ from wassermix.core.job import Output
 from wassermix.core.samples import evenly_spaced
 from wassermix.core.settings import settings_from
 from wassermix.data import Dataset
-from wassermix.engine.build import load_dataset, make_model
+from wassermix.engine.build import make_model
 from wassermix.engine.loop import train
 from wassermix.engine.plan import fit_to_minutes, plan_config
 from wassermix.engine.rundir import RunDir
@@ -59,7 +59,7 @@ class Run:
     @cached_property
     def data(self) -> Dataset:
         """The data that it was trained on, with the splits to judge it on."""
-        return load_dataset(self.config)
+        return self.files.load_data(self.config)
 
     @cached_property
     def model(self) -> nn.Module:

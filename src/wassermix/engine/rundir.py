@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +18,15 @@ from torch import nn
 
 import wassermix
 from wassermix.core.errors import InputError
-from wassermix.core.files import write_beside, write_text
+from wassermix.core.files import write_beside, write_json, write_text
 from wassermix.core.job import SHARDS, remove_leftovers
 from wassermix.core.lock import locked
 from wassermix.core.tensors import write_tensors
 from wassermix.core.yaml_file import read_mapping
+from wassermix.data import Dataset
 from wassermix.data.load import own_units
+from wassermix.engine.build import load_dataset
+from wassermix.engine.data_mark import data_mark, require_same_data
 from wassermix.engine.settings import Config, build_config, config_hash, dump_config, imported_code
 
 __all__ = ["RunDir"]
@@ -75,6 +78,11 @@ class RunDir:
         return self.path / "metrics.jsonl"
 
     @property
+    def data_file(self) -> Path:
+        """What is remembered of the samples: counts, labels, a number for some of them."""
+        return self.path / "data.json"
+
+    @property
     def embedding_file(self) -> Path:
         """The fitted embedding, where there is one."""
         return self.path / "embedding.safetensors"
@@ -105,12 +113,27 @@ class RunDir:
             if self.path.is_dir() and not any(self.path.iterdir()):
                 self.path.rmdir()  # made for the lock alone
 
-    def begin(self, config: Config, *, overwrite: bool = False) -> None:
-        """Write the config of a new run; with ``overwrite`` remove first what an earlier one wrote."""
-        if overwrite and self.config_file.exists():
+    def begin(self, config: Config, *, resume: bool = False, overwrite: bool = False) -> None:
+        """Write the config of a new run; with ``overwrite`` remove first what an earlier one wrote.
+
+        So is what a run left that never learnt anything, unless it is to be gone on with.
+        """
+        if self.config_file.exists() and (overwrite or (self._is_untrained and not resume)):
             self._clear()
         if not self.config_file.exists():
             write_text(self.config_file, dump_config(config))
+
+    def remember(self, data: Dataset) -> None:
+        """Keep a mark of the samples before the first update; later refuse others."""
+        require_same_data(self.data_file, data, run=self.path)
+        if not self.data_file.exists() and not self.state_file.exists():
+            write_json(self.data_file, data_mark(data))
+
+    def load_data(self, config: Config, progress: Callable[[int, int], None] | None = None) -> Dataset:
+        """The data that ``config`` names, refused where they are not those of the training."""
+        data = load_dataset(config, progress)
+        require_same_data(self.data_file, data, run=self.path)
+        return data
 
     def _require_fit(self, config: Config, *, resume: bool, overwrite: bool) -> None:
         if not self.config_file.exists():
@@ -129,7 +152,7 @@ class RunDir:
         elif resume:
             self._require_same(config)
             self._require_state()
-        else:
+        elif not self._is_untrained:
             raise InputError(
                 f"'{self.path}' holds a run already; "
                 "add --resume to go on with it, --overwrite to begin anew, or choose another --out"
@@ -149,7 +172,14 @@ class RunDir:
     @property
     def _own_files(self) -> tuple[Path, ...]:
         weights = (self.weights_file, self.last_weights_file)
-        return (self.state_file, *weights, self.metrics_file, self.augmented_file, self.embedding_file)
+        more = (self.metrics_file, self.data_file, self.augmented_file, self.embedding_file)
+        return (self.state_file, *weights, *more)
+
+    @property
+    def _is_untrained(self) -> bool:
+        """Whether a run was begun here, but refused or killed before anything was learnt."""
+        kept = (self.state_file, self.weights_file, self.metrics_file)
+        return not any(file.exists() for file in kept) and self.stored().keys() >= MARKS
 
     def _clear(self) -> None:
         """Remove what an earlier training left: its evaluations speak of weights that will be gone."""

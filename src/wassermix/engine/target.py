@@ -12,7 +12,7 @@ from wassermix.core.classifier import Classifier
 from wassermix.core.errors import InputError
 from wassermix.data import Dataset, Split, load_data
 from wassermix.data.load import own_units
-from wassermix.engine.build import Inputs, load_dataset, make_model, model_for
+from wassermix.engine.build import Inputs, make_model, model_for
 from wassermix.engine.rundir import RunDir
 from wassermix.models.normalize import Normalize
 
@@ -95,7 +95,7 @@ def run_target(
     config = directory.config(trust=trust)
     if data_name is not None:
         config = config.model_copy(update={"data": {**config.data, "name": data_name}})
-    data = load_dataset(config, downloading)
+    data = directory.load_data(config, downloading)
     model = make_model(config, data)
     directory.load_weights(model, last=last)
     share = directory.trained_share()
