@@ -17,6 +17,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from gallery import make_gallery
+from lengths import by_length
 from matplotlib.figure import Figure
 from page import fill
 from plan import plan_page
@@ -57,6 +58,8 @@ def main() -> None:
     fill(ROOT / "README.md", "demo", ["```text", *summary_lines(), "```"])
     draw_studies()
     write_recommendation(RESULTS, DOCS)
+    scaling = json.loads((RESULTS / "scaling.json").read_text())
+    fill(ROOT / "README.md", "lengths", by_length(scaling["results"])[:-1])
     (DOCS / "results.md").write_text(results_page())
     (DOCS / "verdicts.md").write_text(verdicts())
     (DOCS / "architecture.md").write_text(architecture_page())

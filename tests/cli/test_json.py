@@ -137,3 +137,27 @@ def test_numbers_that_json_does_not_have_are_null() -> None:
         "b": [1.5, None],
         "c": "x/y",
     }
+
+
+def test_what_a_model_prints_is_no_part_of_the_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: Call
+) -> None:
+    (tmp_path / "talking.py").write_text(
+        "import torch\n"
+        "class Net(torch.nn.Linear):\n"
+        "    def forward(self, x):\n"
+        "        print('hello from forward')\n"
+        "        return super().forward(x)\n"
+        "def make():\n"
+        "    net = Net(2, 2)\n"
+        "    torch.nn.init.eye_(net.weight)\n"
+        "    torch.nn.init.zeros_(net.bias)\n"
+        "    return net\n"
+    )
+    x = np.random.default_rng(0).normal(size=(20, 2)).astype(np.float32)
+    np.savez(tmp_path / "mine.npz", x_train=x, y_train=x[:, 0] > 0, x_test=x, y_test=x[:, 0] > 0)
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ("--model", "talking:make", "--data", tmp_path / "mine.npz", "--sigma", 0.5, "--images", 2)
+    code, answer, said = ask("certify", tmp_path / "judged", *words, "--n", 200, "--n0", 10)
+    assert (code, answer["command"]) == (0, "certify")
+    assert "hello from forward" in said

@@ -135,7 +135,7 @@ def test_seeds_and_rows_that_cannot_be_run_are_refused(
         own_table(tmp_path, text)
 
 
-@pytest.mark.parametrize("wrong", ["  plain:\n", "  plain: 3\n"])
+@pytest.mark.parametrize("wrong", ["  plain: [1]\n", "  plain: 3\n"])
 def test_a_row_that_is_no_mapping_is_refused_with_sigmas_too(wrong: str, tmp_path: Path) -> None:
     text = SMALL.replace("  plain: {}\n", wrong).replace("seeds:", "sigmas: [0.25, 0.5]\nseeds:")
     with pytest.raises(InputError, match=r"rows that are mappings \(plain: \{\}\)"):

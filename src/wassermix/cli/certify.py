@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -97,7 +98,8 @@ def run_certify(
             return {}
         _print(certificates)
     if part is not None:
-        say(f"this is shard {part}; with all of them, `wassermix merge {target.folder} --name {named}`")
+        folder = shlex.quote(str(target.folder))
+        say(f"this is shard {part}; with all of them, `wassermix merge {folder} --name {named}`")
     return {"run": target.folder, **certificates.about, **_record(certificates)}
 
 

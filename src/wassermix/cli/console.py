@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 
 from rich.console import Console
 from rich.progress import (
@@ -31,10 +32,14 @@ def say(sentence: str) -> None:
 
 @contextmanager
 def beside_results() -> Iterator[None]:
-    """Inside, tables and sentences go to the standard error stream: the results are told in another way."""
+    """Inside, tables and sentences go to the standard error stream: the results are told in another way.
+
+    So does what a model of the user's own prints.
+    """
     before, console.stderr = console.stderr, True
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     finally:
         console.stderr = before
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wassermix.cli.console import console, say
+from wassermix.engine.ensemble import require_different
 from wassermix.report import summary_record, summary_table, write_report
 
 __all__ = ["run_report"]
@@ -13,6 +14,7 @@ __all__ = ["run_report"]
 
 def run_report(runs: list[Path], out: Path) -> dict[str, Any]:
     """Write the page, print its headline table, and say where it is; the table's numbers as a record."""
+    require_different(runs)
     summary = write_report(runs, out)
     console.print(summary_table(runs))
     for line in (*summary.verdict, *summary.missing):

@@ -200,6 +200,6 @@ def _told_apart(runs: Sequence[Path]) -> list[str]:
 def sample_indices(target: Target, images: str) -> list[int]:
     """The samples to judge, evenly spaced over the split: ``500`` of 10,000 is every 20th."""
     total = len(target.split)
-    if images != "all" and not (images.isdigit() and int(images) > 0):
+    if images != "all" and not (images.isdecimal() and int(images) > 0):
         raise InputError(f"--images is '{images}'; expected a positive whole number or 'all'")
     return evenly_spaced(total, None if images == "all" else int(images))

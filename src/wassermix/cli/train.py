@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -117,7 +118,8 @@ def _say_what_next(config: Config, out: Path, last: Mapping[str, Any]) -> None:
         say(f"accuracy{noise}, a quick look at {some} samples: {last['accuracy']:.1%}")
     data = load_dataset(config)
     say(f"{len(data.train):,} samples to train on, {len(data.test):,} to test. {data.note}".rstrip())
-    follows = f"certify {out} --mode grid" if config.sigma else f"attack {out}"
+    folder = shlex.quote(str(out))
+    follows = f"certify {folder} --mode grid" if config.sigma else f"attack {folder}"
     say(f"next: wassermix {follows}")
 
 
@@ -128,6 +130,8 @@ def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
         key, found, value = word.partition("=")
         if not found or not key:
             raise InputError(f"'{word}' is not of the form key=value, such as epochs=20 or augment.ratio=2")
+        if key in overrides:
+            raise InputError(f"'{key}' is given twice; give it once")
         try:
             overrides[key] = parse_value(value)
         except (yaml.YAMLError, InputError) as error:

@@ -83,8 +83,8 @@ def warn_of_missing_classes(labels: Tensor, indices: Sequence[int]) -> None:
         )
 
 
-CLEARLY = 10
-"""A class of which so many are expected among samples chosen at random lacks once in 20,000 times."""
+CLEARLY = 15
+"""A class of which so many are expected among samples chosen at random lacks once in three million times."""
 
 
 def require_finite(x: Tensor, indices: Sequence[int]) -> None:

@@ -14,8 +14,8 @@ MOST_VALUES = 100_000
 """Aliases let a file of a few lines stand for billions of values; no settings need so many."""
 
 
-def read_mapping(path: Path, what: str) -> dict[str, Any]:
-    """The keys of a YAML file; ``what`` says in an error what the file is: "recipe", "table", ..."""
+def read_mapping(path: Path, what: str, *, keys: str = "data, model, method") -> dict[str, Any]:
+    """What a YAML file says; an error tells ``what`` it is ("recipe", "table") and some ``keys`` of such."""
     import yaml
 
     where = f"{what} '{path}'"
@@ -25,10 +25,14 @@ def read_mapping(path: Path, what: str) -> dict[str, Any]:
         raise InputError(f"{where} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{where} is not text in UTF-8 (byte {error.start}); save it as UTF-8") from error
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f", line {error.problem_mark.line + 1}"
+        raise InputError(f"{where}{line} is not valid YAML: {error.problem}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{where} is not valid YAML: {error}") from error
     if not isinstance(raw, Mapping):
-        raise InputError(f"{where} holds {type(raw).__name__}; expected keys such as data, model, method")
+        held = "is empty" if raw is None else f"holds {type(raw).__name__}"
+        raise InputError(f"{where} {held}; expected keys such as {keys}")
     if _values(raw, {}) > MOST_VALUES:
         raise InputError(f"{where} stands for more than {MOST_VALUES:,} values; write it without aliases")
     return dict(raw)

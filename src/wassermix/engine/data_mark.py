@@ -20,7 +20,7 @@ from wassermix.core.files import read_json
 from wassermix.core.samples import evenly_spaced
 from wassermix.data import Dataset, Split
 
-__all__ = ["data_mark", "require_same_data"]
+__all__ = ["data_changes", "data_mark", "require_same_data"]
 
 LOOKED_AT = 32
 """So many samples of each split are remembered by a number each."""
@@ -39,11 +39,16 @@ def require_same_data(file: Path, data: Dataset, *, run: Path) -> None:
     """Refuse data other than those that the mark in ``file`` was made of; a run without one is believed."""
     if not file.exists():
         return
-    if changes := list(_changes(read_json(file), data_mark(data))):
+    if changes := data_changes(read_json(file), data_mark(data)):
         raise InputError(
             f"the data of run '{run}' have changed since it was trained ({'; '.join(changes)}): restore "
             f"'{data.name}' as it was, or train again; new samples are judged by `wassermix drift`"
         )
+
+
+def data_changes(known: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """In what the second of two marks differs from the first, in words."""
+    return list(_changes(known, found))
 
 
 def _split_mark(split: Split) -> dict[str, Any]:
@@ -58,7 +63,6 @@ def _split_mark(split: Split) -> dict[str, Any]:
 
 
 def _changes(known: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
-    """What is not as it was, in words."""
     if known["classes"] != found["classes"]:
         yield f"{known['classes']} classes then, {found['classes']} now"
     for name in ("train", "test", "holdout"):

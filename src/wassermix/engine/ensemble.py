@@ -103,7 +103,7 @@ def require_different(runs: Sequence[Path]) -> None:
     seen: set[Path] = set()
     for run in runs:
         if run.resolve() in seen:
-            raise InputError(f"'{run}' is given twice; expected different runs: an ensemble is their mean")
+            raise InputError(f"'{run}' is given twice; expected different runs")
         seen.add(run.resolve())
 
 

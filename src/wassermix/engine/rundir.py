@@ -212,6 +212,8 @@ class RunDir:
 
     def stored(self) -> dict[str, Any]:
         """What config.yaml says, unchecked."""
+        if self.path.is_file():
+            raise InputError(f"'{self.path}' is a file; expected the folder of a run")
         if not self.path.is_dir():
             raise InputError(
                 f"run '{self.path}' does not exist; `wassermix train ... --out {self.path}` makes one"

@@ -100,10 +100,10 @@ class Config(Options):
     workers: int = Field(default=0, ge=0)
     tensorboard: bool = False
 
-    @field_validator("budget")
+    @field_validator("budget", mode="before")
     @classmethod
-    def _passes(cls, budget: str | None) -> str | None:
-        if budget is not None and not re.fullmatch(r"passes:0*[1-9]\d{0,15}", budget):
+    def _passes(cls, budget: Any) -> Any:
+        if budget is not None and not re.fullmatch(r"passes:0*[1-9]\d{0,15}", str(budget)):
             raise ValueError("expected passes:N with N at least 1, such as passes:600000")
         return budget
 

@@ -11,7 +11,11 @@ import numpy as np
 from scipy import stats
 
 import wassermix
+from wassermix.core.errors import InputError
+from wassermix.core.files import read_json
 from wassermix.core.lazy import callable_package
+from wassermix.engine.data_mark import data_changes
+from wassermix.engine.rundir import RunDir
 from wassermix.experiments.earlier import earlier_runs, with_earlier_summaries
 from wassermix.experiments.measured import (
     ATTACK_WORDS,
@@ -23,6 +27,7 @@ from wassermix.experiments.measured import (
     right,
     training_mark,
 )
+from wassermix.experiments.runner import run_folder
 from wassermix.experiments.table import Table
 
 __all__ = ["compare_runs", "gather", "paired_difference"]
@@ -38,6 +43,7 @@ def gather(table: Table, out: Path, *, name: str, earlier: Mapping[str, Any] | N
     trained and judged in the same way still counts, where ``out`` has no run of the same seed.
     """
     runs = _found(table, out)
+    _require_one_data(table, out, runs)
     asked = table.model_dump(mode="json")
     if earlier is not None:
         runs = _joined(runs, _still_alike(table, earlier_runs(asked, earlier)))
@@ -53,6 +59,24 @@ def gather(table: Table, out: Path, *, name: str, earlier: Mapping[str, Any] | N
         "runs": {row: found for row, found in runs.items() if found},
     }
     return record if earlier is None else with_earlier_summaries(record, earlier, compared=compared)
+
+
+def _require_one_data(table: Table, out: Path, runs: Runs) -> None:
+    """Refuse to pair rows by image where their data file changed between two trainings."""
+    first: dict[str, tuple[Path, Any]] = {}
+    for row, run in ((row, run) for row, found in runs.items() for run in found):
+        folder = run_folder(out, row, run["seed"])
+        file = RunDir(folder).data_file
+        if not file.exists():
+            continue
+        mark, named = read_json(file), str(table.config(row, run["seed"]).data)
+        other, known = first.setdefault(named, (folder, mark))
+        if changes := data_changes(known, mark):
+            raise InputError(
+                f"'{other}' and '{folder}' were trained on different data of one name "
+                f"({'; '.join(changes)}): rows can only be compared on the same samples; delete the older "
+                "one and run the table again"
+            )
 
 
 def _found(table: Table, out: Path) -> Runs:

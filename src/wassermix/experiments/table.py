@@ -22,7 +22,7 @@ from wassermix.attacks.settings import AttackSettings
 from wassermix.audit.settings import AuditSettings
 from wassermix.certify import CertifySettings
 from wassermix.core.errors import InputError
-from wassermix.core.settings import as_record, options_of, settings_from
+from wassermix.core.settings import as_record, nearest, options_of, settings_from
 from wassermix.core.yaml_file import read_mapping
 from wassermix.engine.settings import LENGTHS, Config, build_config
 from wassermix.experiments.sigmas import at_each_sigma, at_sigma, sigma_of
@@ -225,7 +225,7 @@ def load_table(name: str) -> Table:
         text = files(__package__).joinpath(f"tables/{name}.yaml").read_text(encoding="utf-8")
         raw = yaml.load(text, Loader=LOADER)
     elif Path(name).is_file() and name.endswith((".yaml", ".yml")):
-        raw = _with_recipes_beside(read_mapping(Path(name), "table"), Path(name).parent)
+        raw = _with_recipes_beside(read_mapping(Path(name), "table", keys=TABLE_KEYS), Path(name).parent)
     else:
         raise InputError(
             f"table '{name}' is unknown; expected one of {', '.join(table_names())}, or a YAML file"
@@ -233,7 +233,8 @@ def load_table(name: str) -> Table:
     try:
         table = Table.model_validate(at_each_sigma(raw))
     except ValidationError as error:
-        raise InputError(f"table '{name}' is not well formed: {error}") from error
+        told = "; ".join(_sentence(item) for item in error.errors())
+        raise InputError(f"table '{name}' is not well formed: {told}") from error
     except (AttributeError, KeyError, TypeError) as error:  # while its rows were repeated for each sigma
         raise InputError(
             f"table '{name}' is not well formed ({type(error).__name__}: {error}); with 'sigmas' it needs a "
@@ -244,10 +245,23 @@ def load_table(name: str) -> Table:
     return table
 
 
+TABLE_KEYS = "title, recipe, rows, seeds, certify"
+
+
+def _sentence(item: Any) -> str:
+    """What pydantic found, with the key that it found it in."""
+    place = [str(part) for part in item["loc"] if part != "[key]"]
+    if item["type"] == "extra_forbidden":
+        known = f"; {nearest(place[-1], Table.model_fields)}" if len(place) == 1 else ""
+        return f"key '{'.'.join(place)}' is unknown{known}"
+    return f"{'.'.join(place)}: {item['msg'].removeprefix('Value error, ')}; got {item['input']!r:.60}"
+
+
 def _with_recipes_beside(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
     """A table whose recipe files are found beside it, from whichever folder the command is called."""
     rows = raw.get("rows")
-    if isinstance(rows, dict):
+    if isinstance(rows, dict):  # an empty row is one without changes
+        rows = {str(row): {} if own is None else own for row, own in rows.items()}
         rows = {row: _beside(own, folder) if isinstance(own, dict) else own for row, own in rows.items()}
     return {**_beside(raw, folder), **({} if rows is None else {"rows": rows})}
 

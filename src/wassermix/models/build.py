@@ -105,7 +105,8 @@ def _checked(name: str, factory: ModelFactory, arguments: list[Any], keywords: d
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"model '{name}' failed to build: {type(error).__name__}: {error}") from error
+        reason = " ".join(str(error).split())
+        raise InputError(f"model '{name}' failed to build: {type(error).__name__}: {reason}") from error
     if not isinstance(model, nn.Module):
         raise InputError(f"model '{name}' returned a {type(model).__name__}; expected a torch.nn.Module")
     return model
