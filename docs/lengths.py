@@ -1,10 +1,12 @@
-"""The first table of docs/choose-a-method.md: every method's average radius by the length of its training."""
+"""Tables of the recipe and its rivals by the length of training: average radii, and the recipe's lead."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cells import line
+from cells import difference, line
+
+from wassermix.experiments.gather import compare_runs
 
 METHODS = ("recipe", "smoothadv", "gaussian + mixup", "smoothmix", "consistency", "gaussian", "catrs")
 LENGTHS = ("0.6 M", "2.4 M", "9.6 M", "21.6 M")
@@ -35,3 +37,16 @@ def _cell(column: dict[str, float], name: str) -> str:
         return ""
     told = f"{column[name]:.3f}"
     return f"**{told}**" if column[name] == max(column.values()) else told
+
+
+def leads_by_length(runs: dict[str, Any]) -> list[str]:
+    """The recipe's average radius less each rival's at as many passes, image by image, with its interval."""
+    rivals, lengths = METHODS[1:], LENGTHS[1:]
+    heads = ["the recipe less", *(f"{length.replace(' M', '')} million passes" for length in lengths)]
+    rows = [[name, *(_lead(runs, name, length) for length in lengths)] for name in rivals]
+    return [line(heads), line(["---"] * len(heads)), *(line(row) for row in rows)]
+
+
+def _lead(runs: dict[str, Any], name: str, length: str) -> str:
+    ours, theirs = (runs.get(f"{one} at {length}") for one in ("recipe", name))
+    return difference(compare_runs(ours, theirs).get("acr_difference")) if ours and theirs else ""

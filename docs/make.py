@@ -17,7 +17,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from gallery import make_gallery
-from lengths import by_length
+from lengths import by_length, leads_by_length
 from matplotlib.figure import Figure
 from page import fill
 from plan import plan_page
@@ -59,7 +59,8 @@ def main() -> None:
     draw_studies()
     write_recommendation(RESULTS, DOCS)
     scaling = json.loads((RESULTS / "scaling.json").read_text())
-    fill(ROOT / "README.md", "lengths", by_length(scaling["results"])[:-1])
+    fill(ROOT / "README.md", "lengths", ["", *by_length(scaling["results"])])
+    fill(DOCS / "findings.md", "lengths", ["", *leads_by_length(scaling["runs"]), ""])
     (DOCS / "results.md").write_text(results_page())
     (DOCS / "verdicts.md").write_text(verdicts())
     (DOCS / "architecture.md").write_text(architecture_page())
