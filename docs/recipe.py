@@ -132,8 +132,9 @@ def _trials(record: dict[str, Any]) -> list[str]:
     heads = ["trial", "updates", "average radius", "difference (95%)", *sure_heads(levels)]
     return [
         f"`wassermix reproduce {record['table']}`: {passes:,} passes each, sigma 1.0, mode "
-        f"`{plan['mode']}` with n = {plan['n']} on {plan['images']} held-out digits, one seed. The "
-        f"difference is that of the average radius to `{record['control']}`, on the same images; radii above "
+        f"`{plan['mode']}` with n = {plan['n']} on {plan['images']} held-out digits, "
+        f"{_number_of_seeds(rows)}. The difference is that of the average radius to `{record['control']}`, "
+        "on the same images; radii above "
         f"{reach:g} cannot be proved with so few draws.{sure_band(rows)}",
         "",
         line([*heads, *(f"r = {r:g}" for r in SHOWN)]),
@@ -141,6 +142,12 @@ def _trials(record: dict[str, Any]) -> list[str]:
         *(line(_trial(name, row, record["against_control"].get(name), levels)) for name, row in rows.items()),
         "",
     ]
+
+
+def _number_of_seeds(rows: dict[str, Any]) -> str:
+    """``one seed``, and which rows have more."""
+    more = [f"*{name}*" for name, row in rows.items() if len(row.get("seeds", [0])) > 1]
+    return "one seed" + (f" (three of {', '.join(more)})" if more else "")
 
 
 def _traded(record: dict[str, Any]) -> list[str]:
