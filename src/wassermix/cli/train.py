@@ -130,8 +130,6 @@ def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
         key, found, value = word.partition("=")
         if not found or not key:
             raise InputError(f"'{word}' is not of the form key=value, such as epochs=20 or augment.ratio=2")
-        if key in overrides:
-            raise InputError(f"'{key}' is given twice; give it once")
         try:
             overrides[key] = parse_value(value)
         except (yaml.YAMLError, InputError) as error:
