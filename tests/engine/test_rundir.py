@@ -109,12 +109,22 @@ def test_a_state_that_is_none_is_told(trained: Path, content: bytes | None) -> N
         train(config(), trained, resume=True)
 
 
-def test_a_finished_run_without_its_state_is_not_begun_anew_by_resume(trained: Path) -> None:
+def test_a_finished_run_without_its_state_is_not_begun_anew_by_resume(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    train(config(epochs=2), run)
+    before = (run / "model.safetensors").read_bytes()
+    (run / "state.pt").unlink()
+    with pytest.raises(InputError, match=r"weights but no state\.pt to go on from"):
+        train(config(epochs=2), run, resume=True)
+    assert (run / "model.safetensors").read_bytes() == before
+
+
+def test_a_training_killed_between_its_first_weights_and_its_first_state_goes_on(trained: Path) -> None:
     before = (trained / "model.safetensors").read_bytes()
     (trained / "state.pt").unlink()
-    with pytest.raises(InputError, match=r"weights but no state\.pt to go on from"):
-        train(config(), trained, resume=True)
+    train(config(), trained, resume=True)
     assert (trained / "model.safetensors").read_bytes() == before
+    assert (trained / "metrics.jsonl").read_text().count("\n") == 1
 
 
 def test_a_state_of_other_settings_is_refused(tmp_path: Path, trained: Path) -> None:

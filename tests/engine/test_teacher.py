@@ -77,6 +77,15 @@ def test_the_folder_of_a_teacher_is_found_from_anywhere(
     assert build_config({**SMALL, "method": method}).method["teacher"] == str(teacher.resolve())
 
 
+def test_the_words_for_a_teacher_mean_no_folder_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "average").mkdir()
+    monkeypatch.chdir(tmp_path)
+    method = {"name": "catrs", "sigma": 0.5, "teacher": "average"}
+    assert build_config({**SMALL, "method": method}).method["teacher"] == "average"
+
+
 def test_votes_cost_a_third_of_a_pass_for_each_draw_once(teacher: Path, tmp_path: Path) -> None:
     state = train(_taught(teacher), tmp_path / "run")
     assert state.images == 3 * SAMPLES

@@ -159,11 +159,14 @@ class RunDir:
             )
 
     def _require_state(self) -> None:
-        """Refuse to begin anew, in the name of going on, over weights that were finished or judged."""
+        """Refuse to begin anew, in the name of going on, over weights that took more than one epoch.
+
+        A training killed while it closed its first epoch has weights, one line of metrics and no state yet.
+        """
         if self.state_file.exists() or not self.weights_file.exists():
             return
-        judged = any(any((self.path / name).glob("*")) for name in EVALUATIONS)
-        if judged or self.trained_share() == 1:
+        judged = any(any((self.path / name).glob("*")) for name in EVALUATIONS if name != "tensorboard")
+        if judged or not self.metrics_file.exists() or self.metrics_file.read_text().count("\n") > 1:
             raise InputError(
                 f"'{self.path}' has weights but no {self.state_file.name} to go on from (an ensemble has "
                 "none: resume its members); --overwrite begins anew and removes its weights and results"

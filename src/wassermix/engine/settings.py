@@ -214,9 +214,17 @@ def resolve_section(family: str, section: Mapping[str, Any]) -> Section:
         from wassermix.data.load import located
 
         return located({"name": name, **{key: v for key, v in resolved.items() if v is not None}})
-    if family == "method" and (folder := Path(str(resolved.get("teacher", "")))).is_dir() and folder.name:
-        resolved["teacher"] = str(folder.resolve())  # a run finds it from anywhere
+    if family == "method" and resolved.get("teacher"):
+        resolved["teacher"] = _located_teacher(resolved["teacher"])
     return {"name": name, **resolved}
+
+
+def _located_teacher(teacher: str) -> str:
+    """A teacher's folder with an absolute path where it is found here: a run finds it from anywhere."""
+    from wassermix.methods.teacher import AVERAGE, OWN
+
+    is_folder = teacher not in (OWN, AVERAGE) and Path(teacher).is_dir()
+    return str(Path(teacher).resolve()) if is_folder else teacher
 
 
 def _fields(family: str, name: str) -> dict[str, Any]:
